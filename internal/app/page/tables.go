@@ -118,7 +118,7 @@ func (v *view) Members(kind string) table {
 		return table{}
 	}
 	slices.SortStableFunc(all, func(a, b report.Member) int {
-		return cmp.Or(min(len(findings[b.Name]), 1)-min(len(findings[a.Name]), 1), cmp.Compare(b.Decisions, a.Decisions))
+		return cmp.Or(min(len(findings[b.Name]), 1)-min(len(findings[a.Name]), 1), cmp.Compare(b.Decisions(), a.Decisions()))
 	})
 	first, more := atMost(all, maxMembers)
 	titles := append([]string{"Name", "Finding", "First decision (UTC)", "Last decision (UTC)", "Decisions"}, v.outcomeTitles()...)
@@ -129,7 +129,7 @@ func (v *view) Members(kind string) table {
 			name += " (id " + keyText(m.ID) + ")"
 		}
 		t.Rows = append(t.Rows, append([]string{name, cmp.Or(strings.Join(findings[m.Name], ", "), text.None),
-			instant(m.First, text.ToTheSecond), instant(m.Last, text.ToTheSecond), text.Count(m.Decisions)}, v.outcomeShares(m.Outcomes, m.Decisions)...))
+			instant(m.First, text.ToTheSecond), instant(m.Last, text.ToTheSecond), text.Count(m.Decisions())}, v.outcomeShares(m.Outcomes, m.Decisions())...))
 	}
 	return t
 }

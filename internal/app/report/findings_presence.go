@@ -44,25 +44,25 @@ func serverMissing(r *Report) (f Finding) {
 		return f
 	}
 	list := r.servers.list
-	var missing []server
+	var missing []Member
 	for _, x := range list {
-		if x.decisions < serverLeast || x.first == x.last || r.To-x.last < int64(silentLeast) {
+		if x.Decisions() < serverLeast || x.First == x.Last || r.To-x.Last < int64(silentLeast) {
 			continue
 		}
 		// It would have had its share of the decisions of the others.
-		own, during, after := float64(x.decisions), 0.0, 0.0
+		own, during, after := float64(x.Decisions()), 0.0, 0.0
 		for _, s := range timed(r.Total.Slices) {
 			n := outcomes(s.Outcomes)
-			if s.Begin > x.last {
+			if s.Begin > x.Last {
 				after += float64(n.sum())
-			} else if s.Begin+r.Width > x.first {
+			} else if s.Begin+r.Width > x.First {
 				during += float64(n.sum())
 			}
 		}
 		// The other server may have few decisions too.
-		within := max(int64(replacedWithin), replacedGaps*((x.last-x.first)/int64(x.decisions)))
-		replaced := slices.ContainsFunc(list, func(o server) bool {
-			return o.first > x.first && o.first >= x.last-within && o.first <= x.last+within
+		within := max(int64(replacedWithin), replacedGaps*((x.Last-x.First)/int64(x.Decisions())))
+		replaced := slices.ContainsFunc(list, func(o Member) bool {
+			return o.First > x.First && o.First >= x.Last-within && o.First <= x.Last+within
 		})
 		if !replaced && own/max(1, during)*after >= silentExpect {
 			missing = append(missing, x)
@@ -75,14 +75,14 @@ func serverMissing(r *Report) (f Finding) {
 		f.Severity = Info
 	}
 	x := missing[0]
-	f.Server = x.name
-	f.setTimes(x.last, r.To)
-	f.Figures = map[string]float64{"servers": float64(len(missing)), "decisions": float64(x.decisions)}
+	f.Server = x.Name
+	f.setTimes(x.Last, r.To)
+	f.Figures = map[string]float64{"servers": float64(len(missing)), "decisions": float64(x.Decisions())}
 	f.Text = fmt.Sprintf("%s of %s had no decision from %s UTC to the end of the log, and no other server began then: %s. "+
 		"Find out whether OPA, its clients or the shipping of its log stopped. If fewer servers are needed, nothing is wrong.",
-		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.last),
-		listed(missing, func(x server) string {
-			return fmt.Sprintf("%s%s (last decision %s UTC)", name(x.name), r.servers.idOf(x.name), at(x.last))
+		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.Last),
+		listed(missing, func(x Member) string {
+			return fmt.Sprintf("%s%s (last decision %s UTC)", name(x.Name), r.servers.idOf(x.Name), at(x.Last))
 		}))
 	r.suggest(&f, r.servers.by(), nil, time.Time{}, time.Time{})
 	return f
@@ -96,32 +96,32 @@ func clockOff(r *Report) (f Finding) {
 	}
 	for i, x := range r.servers.list {
 		others := slices.Delete(slices.Clone(r.servers.list), i, i+1)
-		others = slices.DeleteFunc(others, func(o server) bool { return o.decisions < serverLeast })
-		if x.decisions < serverLeast || len(others) == 0 {
+		others = slices.DeleteFunc(others, func(o Member) bool { return o.Decisions() < serverLeast })
+		if x.Decisions() < serverLeast || len(others) == 0 {
 			continue
 		}
-		first, last := others[0].first, others[0].last
+		first, last := others[0].First, others[0].Last
 		for _, o := range others {
-			first, last = min(first, o.first), max(last, o.last)
+			first, last = min(first, o.First), max(last, o.Last)
 		}
-		begin, end := float64(x.first-first), float64(x.last-last)
+		begin, end := float64(x.First-first), float64(x.Last-last)
 		near := math.Abs(begin) / 8
-		agree := !slices.ContainsFunc(others, func(o server) bool {
-			return float64(o.first-first) > near || float64(last-o.last) > near
+		agree := !slices.ContainsFunc(others, func(o Member) bool {
+			return float64(o.First-first) > near || float64(last-o.Last) > near
 		})
 		// Of few servers, one may have replaced another one.
-		replaced := len(others) < clockServers && math.Abs(begin) > float64(x.last-x.first)/4
+		replaced := len(others) < clockServers && math.Abs(begin) > float64(x.Last-x.First)/4
 		if !agree || replaced || math.Abs(begin) < float64(clockLeast) || math.Abs(begin-end) > near {
 			continue
 		}
-		f.Server, f.Figures = x.name, map[string]float64{"seconds": begin / 1e9}
-		f.setTimes(x.first, x.last)
+		f.Server, f.Figures = x.Name, map[string]float64{"seconds": begin / 1e9}
+		f.setTimes(x.First, x.Last)
 		way := "after"
 		if begin < 0 {
 			way = "before"
 		}
 		f.Text = fmt.Sprintf("The first and the last decision of server %s%s are %s %s those of all other servers, which agree. "+
-			"Check the clock of its machine.", name(x.name), r.servers.idOf(x.name), text.LongDuration(math.Abs(begin)), way)
+			"Check the clock of its machine.", name(x.Name), r.servers.idOf(x.Name), text.LongDuration(math.Abs(begin)), way)
 		if len(others) == 1 {
 			f.Text += " Or that of the other machine is wrong."
 		}

@@ -16,17 +16,19 @@ import (
 type servers struct {
 	label string                       // or "" if no label tells servers apart
 	texts map[string]map[string]string // the labels, by their JSON
-	list  []server                     // by the first time
+	list  []Member                     // by the first time, each with a value of the label
 }
 
-// A server has the decisions with one value of the label.
-type server struct {
-	name        string
-	id          string // its label "id", if it has one, and no other
-	first, last int64  // as in groupby.Group
-	decisions   uint64
-	outcomes    outcomes
+// A Member is a server or a client, with all its decisions.
+type Member struct {
+	Name        string
+	ID          string // the label "id" of a server, if it has one, and no other
+	First, Last int64  // times, as in Report
+	Outcomes    outcomes
 }
+
+// Decisions returns the number of decisions.
+func (m *Member) Decisions() uint64 { return m.Outcomes.sum() }
 
 // readable are the labels that people know servers by, in the order in which
 // they are tried.
@@ -37,15 +39,13 @@ var readable = []string{"pod", "pod_name", "podname", "hostname", "host", "insta
 // never have decisions at the same time under one value of the label.
 func newServers(of *names) *servers {
 	s := &servers{texts: map[string]map[string]string{}}
-	var all []server // by their JSON
+	var all []Member // named by their JSON
 	counts := map[string]map[string]bool{}
 	for i, text := range of.texts {
 		if text == "" {
 			continue
 		}
-		sum := &of.sums[i]
-		o := sum.counts()
-		all = append(all, server{name: text, first: sum.first, last: sum.last, decisions: o.sum(), outcomes: o})
+		all = append(all, of.sums[i].member(text))
 		labels := labelsOf(text)
 		for name, value := range labels {
 			if counts[name] == nil {
@@ -55,7 +55,7 @@ func newServers(of *names) *servers {
 		}
 		s.texts[text] = labels
 	}
-	slices.SortFunc(all, func(a, b server) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(counts[b]), len(counts[a])), strings.Compare(a, b))
 	})
@@ -64,95 +64,80 @@ func newServers(of *names) *servers {
 	} else if len(names) > 0 && len(counts[names[0]]) > 1 {
 		s.label = names[0]
 	}
-	exact := s.group(all, s.label)
+	exact := s.group(all)
 	for _, name := range slices.Backward(readable) {
 		if len(counts[name]) > 1 && s.separates(exact, all, name) {
 			s.label = name
 		}
 	}
-	s.list = s.group(all, s.label)
+	s.list = s.group(all)
 	return s
 }
 
 // separates reports whether servers with one value of a label never have
 // decisions at the same time.
-func (s *servers) separates(exact, all []server, label string) bool {
+func (s *servers) separates(exact, all []Member, label string) bool {
 	last := map[string]int64{} // by value
 	of := map[string]string{}  // the value of a server
 	for _, x := range all {
-		of[s.texts[x.name][s.label]] = s.texts[x.name][label]
+		of[s.texts[x.Name][s.label]] = s.texts[x.Name][label]
 	}
 	for _, x := range exact {
-		value := of[x.name]
-		if before, ok := last[value]; value == "" || ok && x.first <= before {
+		value := of[x.Name]
+		if before, ok := last[value]; value == "" || ok && x.First <= before {
 			return false
 		}
-		last[value] = x.last
+		last[value] = x.Last
 	}
 	return true
 }
 
-// group returns the servers by the values of a label.
-func (s *servers) group(all []server, label string) []server {
-	by := map[string]*server{}
+// group returns the servers by the values of the label.
+func (s *servers) group(all []Member) (list []Member) {
+	by := map[string]*Member{}
 	for _, x := range all {
-		value, id := s.texts[x.name][label], s.texts[x.name]["id"]
+		value, id := s.texts[x.Name][s.label], s.texts[x.Name]["id"]
 		g := by[value]
 		if g == nil {
-			g = &server{name: value, id: id, first: logread.NoTime, last: logread.NoTime}
+			g = &Member{Name: value, ID: id, First: logread.NoTime, Last: logread.NoTime}
 			by[value] = g
 		}
-		if g.id != id {
-			g.id = ""
+		if g.ID != id {
+			g.ID = ""
 		}
-		widen(&g.first, &g.last, x.first)
-		widen(&g.first, &g.last, x.last)
-		g.decisions += x.decisions
-		for o, n := range x.outcomes {
-			g.outcomes[o] += n
+		widen(&g.First, &g.Last, x.First)
+		widen(&g.First, &g.Last, x.Last)
+		for o, n := range x.Outcomes {
+			g.Outcomes[o] += n
 		}
 	}
-	var list []server
 	for _, g := range by {
 		list = append(list, *g)
 	}
-	slices.SortFunc(list, func(a, b server) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), strings.Compare(a.name, b.name))
+	slices.SortFunc(list, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), strings.Compare(a.Name, b.Name))
 	})
 	return list
 }
 
-// A Member is a server or a client, with all its decisions.
-type Member struct {
-	Name, ID    string // the id of a server that people know by another name
-	First, Last int64  // times, as in Report
-	Decisions   uint64
-	Outcomes    outcomes
-}
-
-// Servers returns the servers in any order.
-func (r *Report) Servers() (all []Member) {
-	for _, x := range r.servers.list {
-		all = append(all, Member{x.name, x.id, x.first, x.last, x.decisions, x.outcomes})
-	}
-	return all
-}
+// Servers returns the servers by the time of their first decision.
+func (r *Report) Servers() []Member { return slices.Clone(r.servers.list) }
 
 // Clients returns the clients in any order.
 func (r *Report) Clients() (all []Member) {
-	for i, sum := range r.clients.sums {
-		o := sum.counts()
-		all = append(all, Member{cmp.Or(r.clients.texts[i], none), "", sum.first, sum.last, o.sum(), o})
+	for i := range r.clients.sums {
+		all = append(all, r.clients.sums[i].member(cmp.Or(r.clients.texts[i], none)))
 	}
 	return all
 }
 
-// counts returns the outcomes.
-func (s *nameSum) counts() (o outcomes) {
+// member returns the member of a name.
+func (s *nameSum) member(name string) Member {
+	m := Member{Name: name, First: s.first, Last: s.last}
 	for i, n := range s.outcomes {
-		o[i] = uint64(n)
+		m.Outcomes[i] = uint64(n)
 	}
-	return o
+	return m
 }
 
 // labelsOf returns the labels of their JSON.
@@ -175,8 +160,8 @@ func (s *servers) name(text string) string {
 // idOf returns the id of a server in words, or "" if people know it by its id.
 func (s *servers) idOf(value string) string {
 	for _, x := range s.list {
-		if x.name == value && x.id != "" && s.label != "id" {
-			return " (id " + name(x.id) + ")"
+		if x.Name == value && x.ID != "" && s.label != "id" {
+			return " (id " + name(x.ID) + ")"
 		}
 	}
 	return ""

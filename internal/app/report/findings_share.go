@@ -1,0 +1,274 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+// This file describes clusters by the share of their decisions that have a
+// feature.
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/outcome"
+)
+
+const (
+	highErrors = 50   // errors of the log
+	highPath   = 0.2  // of the decisions of a path
+	highShare  = 0.05 // of the decisions
+)
+
+type outcomes [outcome.Cancelled + 1]uint64
+
+func (o *outcomes) sum() (n uint64) {
+	for _, k := range o {
+		n += k
+	}
+	return n
+}
+
+func (o *outcomes) share(of outcome.Outcome) float64 { return Ratio(o[of], o.sum()) }
+
+// tables returns what outcomes returns, of the whole log, from the slices of
+// time that are wholly inside and outside. It returns false if no table has
+// them.
+func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, ok bool) {
+	named, name := attributes, ""
+	for a, n := range c.subject {
+		if n != anyName && named < attributes {
+			return in, out, false
+		}
+		if n != anyName {
+			named, name = a, s.values[a][n].name
+		}
+	}
+	width := r.Width
+	switch {
+	case (named == ofServer || named == ofClient) && c.timed():
+		return in, out, false
+	case named == ofServer:
+		for _, x := range s.servers.list {
+			if x.Name == name {
+				in = x.Outcomes
+			}
+		}
+	case named == ofClient:
+		if x := r.clients.get(name); x != nil {
+			in = x.member(name).Outcomes
+		}
+	case named < attributes:
+		width = r.who[named].Width()
+	}
+	add := func(g outcomes, slices []groupby.Slice) {
+		if !c.timed() {
+			for o, n := range g {
+				in[o] += n
+			}
+			return
+		}
+		for _, p := range slices {
+			for o, n := range p.Outcomes {
+				switch {
+				case p.Begin >= from && (p.Begin+width <= to || to == r.To):
+					in[o] += n
+				case p.Begin+width <= from || p.Begin > to:
+					out[o] += n
+				}
+			}
+		}
+	}
+	if named == attributes {
+		add(r.Total.Outcomes, timed(r.Total.Slices))
+	} else if groups := r.who[named]; groups != nil {
+		if g := groups.Get(name); g != nil {
+			add(g.Outcomes, timed(g.Slices))
+		}
+	}
+	if !c.timed() {
+		for o, n := range r.Total.Outcomes {
+			out[o] = n - min(n, in[o])
+		}
+	}
+	return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast
+}
+
+// outcomeRules has the beginnings of the names of rules, and what decisions did.
+var outcomeRules = [len(outcomes{})][2]string{
+	outcome.Allowed:     {"allowed", "were allowed"},
+	outcome.Denied:      {"denied", "were denied"},
+	outcome.OtherResult: {"other", "had another result"},
+	outcome.Undefined:   {"undefined", "had no result"},
+	outcome.Error:       {"errors", "failed"},
+	outcome.Cancelled:   {"cancelled", "were cancelled"},
+}
+
+// outcomeAdvice says what to do about outcomes that rose.
+var outcomeAdvice = [len(outcomes{})]string{
+	outcome.Allowed:   " Check at once whether the policy, or its data, allows what it should not.",
+	outcome.Denied:    " Check whether the policy, its data, or the requests changed.",
+	outcome.Undefined: " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these.",
+	outcome.Cancelled: " Clients gave up, or their time limit was too short: look at the durations at this time.",
+}
+
+// describeShare describes a cluster whose decisions often have a feature.
+func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
+	others := "the others"
+	if c.timed() {
+		others = "those at other times"
+	}
+	about := ""
+	a, b := s.outcomes(c)
+	if c.kind == shifted { // with the decisions of other clusters
+		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
+		if !c.raised(c.in.rate(), c.out.rate()) {
+			return false
+		}
+	}
+	in, out := c.in.rate(), c.out.rate()
+	has, of := float64(c.in.has), float64(c.in.all)
+	if !s.complete {
+		has, of, about = math.Round(has/s.share), s.estimate(f, of), "about "
+		f.Figures["share_low"], f.Figures["share_high"] = wilson(in, float64(c.in.all))
+		f.Figures["share_outside_low"], f.Figures["share_outside_high"] = wilson(out, float64(c.out.all))
+		whole, rest, ok := s.tables(r, c, from, to)
+		if ok && !c.timed() { // the tables know how many there are
+			of = float64(whole.sum())
+			has = math.Round(in * of)
+			f.Figures["decisions"] = of
+			delete(f.Figures, "decisions_low")
+			delete(f.Figures, "decisions_high")
+		}
+		if ok && c.kind == shifted {
+			a, b = whole, rest
+			in, out = a.share(c.outcome), b.share(c.outcome)
+			has = math.Round(in * of)
+			delete(f.Figures, "share_low")
+			delete(f.Figures, "share_high")
+			delete(f.Figures, "share_outside_low")
+			delete(f.Figures, "share_outside_high")
+			if !c.timed() {
+				about = ""
+			}
+			if !c.raised(in, out) {
+				return false
+			}
+		}
+	}
+	f.Figures["share"], f.Figures["share_outside"] = in, out
+	if about == "" {
+		f.Figures["decisions"] = of
+	}
+	did := map[kind]string{slow: c.longer(), unfinished: "had a call of `http.send` that did not end", untimed: "had no durations", compiled: "compiled their query", repeated: "had an input that the same path got in the minute before"}[c.kind]
+	f.Rule = map[kind]string{slow: c.slower(f), unfinished: "http_send_unfinished", untimed: "metrics_missing", compiled: "compiles_rose", repeated: "requests_repeated"}[c.kind]
+	advice := map[kind]string{
+		unfinished: httpStops,
+		untimed:    " Find out what removes `metrics` there, or whether this server has another version or configuration of OPA.",
+		compiled:   " OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches.",
+		repeated:   " Find out whether the client tries the same request again and again.",
+	}[c.kind]
+	if c.kind == shifted {
+		did, advice = outcomeRules[c.outcome][1], outcomeAdvice[c.outcome]
+		f.Rule = outcomeRules[c.outcome][0] + "_high"
+		if c.timed() || f.Revision != "" {
+			f.Rule = outcomeRules[c.outcome][0] + "_rose"
+		}
+		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
+			advice = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before)) + advice
+			f.Figures["allowed"], f.Figures["allowed_outside"] = after, before
+			if _, estimated := f.Figures["share_low"]; estimated {
+				f.Figures["allowed_low"], f.Figures["allowed_high"] = wilson(after, float64(a.sum()))
+				f.Figures["allowed_outside_low"], f.Figures["allowed_outside_high"] = wilson(before, float64(b.sum()))
+			}
+		}
+		if c.outcome == outcome.Error {
+			advice = commonest(r.Total.Errors) + advice
+		} else if c.outcome != outcome.Cancelled && f.Client != "" && f.Path == "" && f.Server == "" {
+			f.Severity = Info // clients may change what they ask for
+		}
+	}
+	if (c.kind == compiled || c.kind == slow) && s.starts(r, c, from, to) {
+		f.Severity, f.start = Info, true
+		advice = startAdvice
+	} else if times := s.busy(c, from, to); c.kind == slow && c.ends && times >= loadTimes {
+		f.Severity, advice = Info, busyAdvice(times)
+	}
+	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, did, about,
+		text.Count(uint64(has)), text.Count(uint64(of)), text.Percent(out), others, advice)
+	if c.kind == slow {
+		is := func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }
+		in, out := s.durationsOf(is, func(i int, e *event) bool { return c.has(i, e) })
+		if len(in.took) > 0 && len(out.took) > 0 {
+			f.Figures["median_ns"], f.Figures["median_outside_ns"] = in.median(), out.median()
+			f.Text += fmt.Sprintf(" Their median is %s, and that of the rest %s.", text.Duration(in.median()), text.Duration(out.median()))
+			advice := f.explain(&in, &out)
+			if c.rare && f.Path == "" { // not because of a rule
+				advice = stageAdvice[parts]
+			}
+			if f.Severity == Fault {
+				f.Text += advice
+			}
+		}
+	}
+	return true
+}
+
+// wilson returns the 95 % interval of a share of n decisions (Wilson 1927).
+func wilson(p, n float64) (low, high float64) {
+	const z2 = 1.96 * 1.96
+	middle, half := (p+z2/2/n)/(1+z2/n), math.Sqrt(z2*(p*(1-p)/n+z2/4/n/n))/(1+z2/n)
+	return max(0, middle-half), min(1, middle+half)
+}
+
+// estimate sets the number of decisions from those in the sample, with a 95 %
+// interval.
+func (s *scan) estimate(f *Finding, n float64) float64 {
+	half := 1.96 * math.Sqrt(n*(1-s.share))
+	f.Figures["decisions"] = math.Round(n / s.share)
+	f.Figures["decisions_low"], f.Figures["decisions_high"] = max(n, (n-half)/s.share), (n+half)/s.share
+	return f.Figures["decisions"]
+}
+
+// high returns a function that reports a high share of errors or cancelled
+// decisions, of all or of paths, that no scan explains.
+func high(of outcome.Outcome) func(*Report) Finding {
+	return func(r *Report) (f Finding) {
+		did, rule := outcomeRules[of][1], outcomeRules[of][0]
+		if r.scanned(rule+"_rose", rule+"_high") {
+			return f
+		}
+		var paths []string
+		n, all := uint64(0), uint64(0)
+		for _, g := range r.Groups.Sums() {
+			if k := g.Outcomes[of]; r.By == "path" && k >= highErrors && Ratio(k, g.Decisions) >= highPath {
+				paths = append(paths, fmt.Sprintf("%s (%s of %s)", name(g.Key), text.Count(k), text.Count(g.Decisions)))
+				f.Path = g.Key
+				n, all = n+k, all+g.Decisions
+			}
+		}
+		whole := r.Total.Outcomes[of]
+		switch {
+		case len(paths) > 1:
+			f.Path = ""
+		case len(paths) == 0 && (whole < highErrors || Ratio(whole, r.Total.Decisions) < highShare):
+			return f
+		case len(paths) == 0:
+			n, all = whole, r.Total.Decisions
+		}
+		f.setTimes(r.From, r.To)
+		f.Figures = map[string]float64{"decisions": float64(all), "share": Ratio(n, all)}
+		f.Text = fmt.Sprintf("%s of %s decisions (%s) %s", text.Count(n), text.Count(all), text.Percent(Ratio(n, all)), did)
+		if len(paths) > 0 {
+			f.Text += " on " + text.Plural(len(paths), "path") + ": " + listed(paths, func(s string) string { return s })
+		}
+		f.Text += "."
+		if of == outcome.Error {
+			f.Text += commonest(r.Total.Errors) + " Find the cause in the messages of the errors in the log, and the paths with `--by path`."
+		} else {
+			f.Text += outcomeAdvice[of]
+		}
+		return f
+	}
+}
