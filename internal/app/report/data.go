@@ -110,9 +110,7 @@ func (x *Data) Merge(o *Data) error {
 	x.slowest.merge(&o.slowest)
 	x.largest.merge(&o.largest)
 	x.ids.merge(&o.ids)
-	if x.sample != o.sample {
-		x.sample.merge(o.sample)
-	}
+	x.sample.merge(o.sample)
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
 	x.unselected.merge(&o.unselected)

@@ -27,11 +27,12 @@ func TestPauses(t *testing.T) {
 		{[]time.Duration{hour, hour, hour, hour}, nil},
 	} {
 		sample, at := newSample(), time.Duration(0)
+		sample.names.number(hashText(nil))
 		for i := range 120 {
 			if at += time.Second; i > 0 && i%20 == 0 && i/20 <= len(test.gaps) {
 				at += test.gaps[i/20-1] - time.Second
 			}
-			sample.take([]sampled{{time: int64(at)}}, []string{""})
+			sample.kept = append(sample.kept, sampled{time: int64(at)})
 		}
 		if got := newScan(sample, &servers{texts: map[string]map[string]string{}}).findPauses(); !slices.Equal(got, test.want) {
 			t.Errorf("gaps %v: pauses before %v, want %v", test.gaps, got, test.want)

@@ -378,7 +378,7 @@ func (g *savedGroup) insert(groups *groupby.Groups, dec *jsontext.Decoder) error
 // saveSample writes the sample with each name once.
 func (x *Data) saveSample(s *saved) {
 	x.sample.sort()
-	s.SampleLimit, s.Names = x.sample.limit.Load(), x.sample.names
+	s.SampleLimit, s.Names = x.sample.limit, x.sample.names.list
 	for i := range x.sample.kept {
 		d := &x.sample.kept[i]
 		n := savedSample{int64(d.hash), d.time, d.took, 0, int64(d.outcome), int64(d.input)}
@@ -400,10 +400,13 @@ func (x *Data) readSample(s *saved) error {
 	if s.SampleLimit > hashLimit {
 		return fmt.Errorf("sample_limit is %d: it must be at most 2^52", s.SampleLimit)
 	}
-	if slices.ContainsFunc(s.Names, func(name string) bool { return len(name) > nameLength }) {
-		return errors.New("a name of the sample is invalid")
+	var names texts
+	for i, name := range s.Names {
+		if len(name) > nameLength || names.number(hashText([]byte(name))) != int32(i) {
+			return errors.New("a name of the sample is invalid, or not the only one")
+		}
 	}
-	x.sample.limit.Store(s.SampleLimit)
+	x.sample.limit = s.SampleLimit
 	var kept []sampled
 	for _, n := range s.Sample {
 		if n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == logread.NoTime || n[2] < 0 ||
@@ -422,7 +425,7 @@ func (x *Data) readSample(s *saved) error {
 		}
 		kept = append(kept, d)
 	}
-	x.sample.take(kept, s.Names)
+	x.sample.take(kept, &names)
 	x.sample.fit()
 	return nil
 }

@@ -4,19 +4,15 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"maps"
 	"math/bits"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
@@ -26,16 +22,36 @@ import (
 // that compare servers, paths, clients, revisions and times. Only a hash of a
 // decision's id and time decides whether it is in the sample. So the sample
 // depends neither on the order of the decisions nor on how they were merged.
-//
-// Workers share a sample, so that the more of them there are, the fewer
-// decisions are added in vain.
 type decisionSample struct {
-	limit atomic.Uint64 // decisions with a lower hash are in the sample
-	mu    sync.Mutex    // guards the other fields while several workers add
+	limit uint64 // decisions with a lower hash are in the sample
 	kept  []sampled
-	names []string         // of kept
-	index map[string]int32 // of each name
-	bytes int              // of the names
+	names texts // of kept
+}
+
+// A sharedSample is the sample of all workers, so that the more of them there
+// are, the fewer decisions are added in vain. A worker adds many at once.
+type sharedSample struct {
+	mu sync.Mutex
+	decisionSample
+}
+
+const (
+	sampleBatch = 256
+	batchBytes  = 1 << 18 // of names that a worker keeps between batches
+)
+
+// addAll moves the decisions of a worker to the sample.
+func (s *sharedSample) addAll(of *decisionSample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil { // the system gives memory when it is first used
+		s.kept = make([]sampled, 0, sampleSize+sampleBatch)
+	}
+	s.merge(of)
+	of.limit, of.kept = s.limit, of.kept[:0]
+	if of.names.bytes > batchBytes {
+		of.names = texts{}
+	}
 }
 
 // sampled is a decision in a sample. It has no pointers, so that it costs
@@ -79,20 +95,13 @@ const (
 	parts
 )
 
-const (
-	hashLimit  = 1 << 52 // JSON numbers below 2^53 are exact everywhere
-	nameLength = 1024
-)
+const hashLimit = 1 << 52 // JSON numbers below 2^53 are exact everywhere
 
 // sampleSize and sampleBytes limit the decisions of a sample, and the names of
 // all of them together. A test lowers them.
 var sampleSize, sampleBytes = 1 << 16, 4 << 20
 
-func newSample() *decisionSample {
-	s := &decisionSample{index: map[string]int32{}}
-	s.limit.Store(hashLimit)
-	return s
-}
+func newSample() *decisionSample { return &decisionSample{limit: hashLimit} }
 
 // hashOf returns a hash of the end of the decision's id and its time.
 func hashOf(e *logread.Event) uint64 {
@@ -105,10 +114,10 @@ func hashOf(e *logread.Event) uint64 {
 }
 
 // add adds a decision if it is in the sample. stages has the stage of each
-// metric, or "". The key is that of its group, or nil. Several goroutines may call it.
-func (s *decisionSample) add(e *logread.Event, stages []string, key []byte) {
+// metric, or "". The key is that of its group, or nil.
+func (s *decisionSample) add(e *logread.Event, stages []string, server, client hashed, key []byte) {
 	hash := hashOf(e)
-	if hash >= s.limit.Load() || e.Time == logread.NoTime {
+	if hash >= s.limit || e.Time == logread.NoTime {
 		return
 	}
 	d := sampled{hash: hash, time: e.Time, outcome: e.Outcome}
@@ -125,31 +134,14 @@ func (s *decisionSample) add(e *logread.Event, stages []string, key []byte) {
 	if len(e.Input) > 0 && e.Erased == nil && e.Masked == nil { // otherwise, different inputs may look the same
 		d.input = hashInput(e.Input)
 	}
-	names := [sampledNames][]byte{e.Path, e.Labels, withoutPort(e.RequestedBy), e.BundleRevisions(), key}
+	names := [sampledNames]hashed{hashText(e.Path), server, client, hashText(e.BundleRevisions()), hashText(key), hashText(nil)}
 	if hash%64 == 0 { // some are enough
-		names[ofExample] = exampleRule(e)
+		names[ofExample] = hashText(exampleRule(e))
 	}
 	for i, name := range names {
-		if !utf8.Valid(name) {
-			name = bytes.ToValidUTF8(name, []byte("\uFFFD"))
-		}
-		if names[i] = name; len(name) > nameLength {
-			names[i] = nil
-		}
+		d.names[i] = s.names.number(name)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if hash < s.limit.Load() { // another worker may have lowered it
-		for i, name := range names {
-			n, ok := s.index[string(name)] // without an allocation
-			if !ok {
-				n = s.number(string(name))
-			}
-			d.names[i] = n
-		}
-		s.kept = append(s.kept, d)
-		s.fit()
-	}
+	s.kept = append(s.kept, d)
 }
 
 // exampleRule returns a rule for --outcome that may judge the result of a
@@ -176,47 +168,40 @@ func exampleRule(e *logread.Event) []byte {
 func (s *decisionSample) exampleOf(path string) string {
 	if s != nil {
 		for i := range s.kept {
-			if d := &s.kept[i]; s.names[d.names[ofPath]] == path && s.names[d.names[ofExample]] != "" {
-				return s.names[d.names[ofExample]]
+			if d := &s.kept[i]; s.name(d, ofPath) == path && s.name(d, ofExample) != "" {
+				return s.name(d, ofExample)
 			}
 		}
 	}
 	return "result.FIELD"
 }
 
-// number returns the number of a name, which is new to the sample or not.
-func (s *decisionSample) number(name string) int32 {
-	n, ok := s.index[name]
-	if !ok {
-		n = int32(len(s.names))
-		s.index[name] = n
-		s.names, s.bytes = append(s.names, name), s.bytes+len(name)
-	}
-	return n
-}
+// name returns a name of a decision.
+func (s *decisionSample) name(d *sampled, of int) string { return s.names.list[d.names[of]] }
 
 // take adds those of some decisions that are below the limit, in their order,
 // with their names.
-func (s *decisionSample) take(kept []sampled, names []string) {
-	numbers := make([]int32, len(names)) // in s, plus 1
-	for _, d := range kept {
-		if d.hash >= s.limit.Load() {
+func (s *decisionSample) take(kept []sampled, names *texts) {
+	numbers := make([]int32, len(names.list)) // in s, plus 1
+	for i := range kept {
+		if kept[i].hash >= s.limit {
 			continue
 		}
-		for i, n := range d.names {
+		s.kept = append(s.kept, kept[i])
+		of := &s.kept[len(s.kept)-1].names
+		for i, n := range of {
 			if numbers[n] == 0 {
-				numbers[n] = s.number(names[n]) + 1
+				numbers[n] = s.names.put(names.hashes[n], names.list[n]) + 1
 			}
-			d.names[i] = numbers[n] - 1
+			of[i] = numbers[n] - 1
 		}
-		s.kept = append(s.kept, d)
 	}
 }
 
 // fit lowers the limit until the sample has room.
 func (s *decisionSample) fit() {
-	for len(s.kept) > sampleSize || s.bytes > sampleBytes {
-		s.thin(s.limit.Load() * 3 / 4)
+	for len(s.kept) > sampleSize || s.names.bytes > sampleBytes {
+		s.thin(s.limit * 3 / 4)
 	}
 }
 
@@ -224,33 +209,55 @@ func (s *decisionSample) fit() {
 // overwritten before it has moved. Names are those of the rest, in their order.
 func (s *decisionSample) thin(limit uint64) {
 	kept, names := s.kept, s.names
-	s.kept, s.names, s.index, s.bytes = kept[:0], nil, map[string]int32{}, 0
-	s.limit.Store(limit)
-	s.take(kept, names)
+	s.kept, s.names = kept[:0], texts{}
+	s.limit = limit
+	s.take(kept, &names)
 }
 
 // merge adds the decisions of o.
 func (s *decisionSample) merge(o *decisionSample) {
-	if limit := o.limit.Load(); limit < s.limit.Load() {
-		s.thin(limit)
+	if o.limit < s.limit {
+		s.thin(o.limit)
 	}
-	s.take(o.kept, o.names)
+	s.take(o.kept, &o.names)
 	s.fit()
 }
 
 // sort sorts the decisions by time. Equal samples are then the same.
 func (s *decisionSample) sort() {
-	slices.SortFunc(s.kept, func(a, b sampled) int {
-		if c := cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
+	type place struct {
+		time int64
+		at   int
+	}
+	order := make([]place, len(s.kept))
+	for i := range order {
+		order[i] = place{s.kept[i].time, i}
+	}
+	slices.SortFunc(order, func(x, y place) int {
+		if x.time != y.time {
+			return cmp.Compare(x.time, y.time)
+		}
+		a, b := &s.kept[x.at], &s.kept[y.at]
+		if c := cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
 			return c
 		}
 		if c := cmp.Or(slices.Compare(a.parts[:], b.parts[:]), cmp.Compare(a.input, b.input)); c != 0 {
 			return c
 		}
-		return slices.CompareFunc(a.names[:], b.names[:], func(a, b int32) int { return strings.Compare(s.names[a], s.names[b]) })
+		for i := range a.names {
+			if c := strings.Compare(s.name(a, i), s.name(b, i)); c != 0 {
+				return c
+			}
+		}
+		return 0
 	})
-	s.thin(s.limit.Load())
+	kept := s.kept
+	s.kept = make([]sampled, len(kept))
+	for i, o := range order {
+		s.kept[i] = kept[o.at]
+	}
+	s.thin(s.limit)
 }
 
 // hashInput returns a hash of an input, which is not 0.
-func hashInput(input []byte) uint32 { return max(1, crc32.ChecksumIEEE(input)) }
+func hashInput(input []byte) uint32 { return max(1, uint32(hashBytes(0, input))) }

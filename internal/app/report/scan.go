@@ -20,7 +20,9 @@ import (
 type scan struct {
 	events   []event // by time
 	every    []int32 // the indices of events
+	bin      []uint8 // of each event: its slice of time
 	values   [attributes][]value
+	columns  [attributes + 2]column // by attribute, and then for the pairs with a server and with a client
 	servers  *servers
 	xlogx    []float64
 	pairs    []subject // the paths of servers and clients with most decisions
@@ -32,7 +34,6 @@ type scan struct {
 type event struct {
 	*sampled
 	names [attributes]int32
-	bin   int32
 	over  float64 // the logarithm of took minus that of the fastest tenth of its path
 	known bool    // over is known
 	top   bool    // it is one of the slowest of its path, as topShare and topTimes say
@@ -43,6 +44,13 @@ type event struct {
 type value struct {
 	name   string
 	events []int32 // the indices of the decisions that have it
+	row    int32   // in its column, or -1 if it has too few decisions
+}
+
+// A column puts each event into one of some rows, or into none: -1.
+type column struct {
+	row  []int32
+	rows int
 }
 
 const (
@@ -71,21 +79,21 @@ func (s subject) has(e *event) bool {
 // count once: they are no evidence.
 func newScan(of *decisionSample, servers *servers) *scan {
 	n := len(of.kept)
-	s := &scan{events: make([]event, 0, n), every: make([]int32, 0, n), xlogx: make([]float64, n+1), servers: servers}
-	s.complete, s.share = of.limit.Load() == hashLimit, float64(of.limit.Load())/hashLimit
+	s := &scan{events: make([]event, 0, n), every: make([]int32, 0, n), bin: make([]uint8, 0, n), xlogx: make([]float64, n+1), servers: servers}
+	s.complete, s.share = of.limit == hashLimit, float64(of.limit)/hashLimit
 	if n == 0 {
 		return s
 	}
 	var numbers [attributes][]int32 // of the names of the sample, plus 1
 	var indices [attributes]map[string]int32
 	for a := range numbers {
-		numbers[a], indices[a] = make([]int32, len(of.names)), map[string]int32{}
+		numbers[a], indices[a] = make([]int32, len(of.names.list)), map[string]int32{}
 	}
 	number := func(a int, name int32) int32 {
 		if at := numbers[a][name]; at > 0 {
 			return at - 1
 		}
-		text := of.names[name]
+		text := of.names.list[name]
 		if a == ofServer {
 			text = servers.name(text)
 		}
@@ -100,18 +108,15 @@ func newScan(of *decisionSample, servers *servers) *scan {
 	}
 	first, last := of.kept[0].time, of.kept[n-1].time
 	width := float64(last)/scanBins - float64(first)/scanBins + 1
-	type request struct {
-		path  int32
-		input uint32
-	}
-	came := map[request]int64{}
+	came := map[uint64]int64{} // by path and input
 	for i := range of.kept {
 		d := &of.kept[i]
 		if i > 0 && *d == of.kept[i-1] {
 			continue
 		}
 		n := len(s.events)
-		s.events = append(s.events, event{sampled: d, bin: int32(min(scanBins-1, (float64(d.time)-float64(first))/width))})
+		s.events = append(s.events, event{sampled: d})
+		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
 		e := &s.events[n]
 		for a := range attributes {
 			at := number(a, d.names[a])
@@ -119,7 +124,7 @@ func newScan(of *decisionSample, servers *servers) *scan {
 			s.values[a][at].events = append(s.values[a][at].events, int32(n))
 		}
 		if d.input != 0 {
-			r := request{e.names[ofPath], d.input}
+			r := uint64(e.names[ofPath])<<32 | uint64(d.input)
 			before, ok := came[r]
 			e.again, came[r] = ok && d.time-before <= int64(time.Minute), d.time
 		}
@@ -127,32 +132,73 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
 	}
 	s.setOver()
+	for a := range attributes {
+		c := &s.columns[a]
+		for n := range s.values[a] {
+			v := &s.values[a][n]
+			if v.row = -1; len(v.events) >= scanLeast {
+				v.row = int32(c.rows)
+				c.rows++
+			}
+		}
+		c.fill(s, func(e *event) int32 { return s.values[a][e.names[a]].row })
+	}
 	s.setPairs()
 	return s
 }
 
+func (c *column) fill(s *scan, row func(*event) int32) {
+	c.row = make([]int32, len(s.events))
+	for i := range s.events {
+		c.row[i] = row(&s.events[i])
+	}
+}
+
 // setPairs finds the pairs of a path and a server or a client.
 func (s *scan) setPairs() {
-	counts := map[subject]int{}
-	for i := range s.events {
-		e := &s.events[i]
-		for _, a := range []int{ofServer, ofClient} {
-			if len(s.values[a]) > 1 {
-				pair := all
-				pair[ofPath], pair[a] = e.names[ofPath], e.names[a]
-				counts[pair]++
+	type pair struct {
+		subject
+		decisions int
+		with      int
+		key       uint64
+	}
+	var pairs []pair
+	var rows [2]map[uint64]int32
+	with := [2]int{ofServer, ofClient}
+	keyOf := func(e *event, a int) uint64 { return uint64(e.names[ofPath])<<32 | uint64(e.names[a]) }
+	for i, a := range with {
+		counts := map[uint64]int{}
+		for k := range s.events {
+			if e := &s.events[k]; len(s.values[a]) > 1 && s.columns[a].row[k] >= 0 {
+				counts[keyOf(e, a)]++
 			}
 		}
-	}
-	for pair, n := range counts {
-		if n >= pairLeast {
-			s.pairs = append(s.pairs, pair)
+		for key, n := range counts {
+			if n >= pairLeast {
+				p := pair{all, n, i, key}
+				p.subject[ofPath], p.subject[a] = int32(key>>32), int32(uint32(key))
+				pairs = append(pairs, p)
+			}
 		}
+		rows[i] = map[uint64]int32{}
 	}
-	slices.SortFunc(s.pairs, func(a, b subject) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), slices.Compare(a[:], b[:]))
+	slices.SortFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(b.decisions, a.decisions), slices.Compare(a.subject[:], b.subject[:]))
 	})
-	s.pairs = s.pairs[:min(len(s.pairs), pairMost)]
+	for i, p := range pairs[:min(len(pairs), pairMost)] {
+		s.pairs = append(s.pairs, p.subject)
+		rows[p.with][p.key] = int32(i)
+	}
+	for i, a := range with {
+		c := &s.columns[attributes+i]
+		c.rows = len(s.pairs)
+		c.fill(s, func(e *event) int32 {
+			if row, ok := rows[i][keyOf(e, a)]; ok {
+				return row
+			}
+			return -1
+		})
+	}
 }
 
 // setOver sets the durations relative to those of the path.

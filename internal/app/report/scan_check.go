@@ -79,14 +79,13 @@ func (s *scan) steps(c *cluster, excess []float64) bool {
 	if !c.timed() {
 		return true
 	}
-	type bin struct{ n, inside, sum float64 }
-	var bins [scanBins]bin
+	var bins [scanBins]struct{ n, inside, sum float64 }
 	in, out := s.split(c, excess, c.subject)
 	mi, vi := meanAndVariance(in)
 	mo, vo := meanAndVariance(out)
 	for _, i := range s.narrow(c.subject) {
 		if e := &s.events[i]; !math.IsNaN(excess[i]) && c.subject.has(e) {
-			b := &bins[e.bin]
+			b := &bins[s.bin[i]]
 			b.n, b.sum = b.n+1, b.sum+excess[i]
 			if c.has(int(i), e) {
 				b.inside++
@@ -200,12 +199,12 @@ func (s *scan) measureExcess(c *cluster, removed []bool) []float64 {
 			unknown = outside.expect(unknown)
 		}
 		if excess[i] -= paths[e.names[ofPath]].expect(unknown); !c.subject.has(e) {
-			others[e.bin].add(excess[i])
+			others[s.bin[i]].add(excess[i])
 		}
 	}
 	if c.kind == slow && !c.rare {
 		for i := range s.events {
-			excess[i] -= others[s.events[i].bin].expect(0)
+			excess[i] -= others[s.bin[i]].expect(0)
 		}
 	}
 	return excess

@@ -114,67 +114,105 @@ func (s *scan) findStrongest(k kind, found []cluster, removed []bool) (cluster, 
 	return cluster{}, false
 }
 
-// findCandidates returns subjects with their best intervals.
-func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
-	x, total := make([]int8, len(s.events)), tally{}
-	m := series{make([]int32, 0, len(x)), make([]tally, 1, len(x)+1)}
-	for i := range s.events {
-		if x[i] = -1; !removed[i] {
-			x[i] = f.of(&s.events[i])
-		}
-		if x[i] >= 0 {
-			total = total.plus(tally{1, int(x[i])})
+// A search looks for the clusters of a feature.
+type search struct {
+	*scan
+	*feature
+	x []int8 // by event: as feature.of, or -1 if the event is in another cluster
+	// Memory that is used again.
+	rows   []bins
+	at     []int32
+	before []tally
+}
+
+// bins has a tally for each slice of time.
+type bins [scanBins]tally
+
+func (b *bins) sum() (sum tally) {
+	for _, t := range b {
+		sum = sum.plus(t)
+	}
+	return sum
+}
+
+// tally returns the tallies of each row of a column, of some events.
+func (m *search) tally(c *column, events []int32) []bins {
+	m.rows = append(m.rows[:0], make([]bins, c.rows)...)
+	for _, i := range events {
+		if row, x := c.row[i], m.x[i]; row >= 0 && x >= 0 {
+			t := &m.rows[row][m.bin[i]]
+			t.all, t.has = t.all+1, t.has+int(x)
 		}
 	}
+	return m.rows
+}
+
+// findCandidates returns subjects with their best intervals.
+func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
+	m, whole := &search{scan: s, feature: f, x: make([]int8, len(s.events))}, new(bins)
+	for i := range s.events {
+		if m.x[i] = -1; !removed[i] {
+			m.x[i] = f.of(&s.events[i])
+		}
+		if m.x[i] >= 0 {
+			t := &whole[s.bin[i]]
+			*t = t.plus(tally{1, int(m.x[i])})
+		}
+	}
+	total := whole.sum()
 	if total.has < scanHas {
 		return nil
 	}
-	add := func(sub, parent subject, others, base tally, least float64) {
-		if c := s.findInterval(f, sub, parent, x, others, base, m); c.score > 0 && c.rank > least {
+	add := func(sub, parent subject, own *bins, others, base tally, least float64) {
+		if c := m.findInterval(sub, parent, own, others, base); c.score > 0 && c.rank > least {
 			found = append(found, c)
 		}
 	}
-	count := func(of subject) (others tally) {
-		for _, i := range s.narrow(of) {
-			if x[i] >= 0 && of.has(&s.events[i]) {
-				others = others.plus(tally{1, int(x[i])})
-			}
-		}
-		return others
-	}
 	addNames := func(from subject, others tally, least float64) {
 		for _, a := range f.names {
+			if from[a] != anyName || len(s.values[a]) < 2 {
+				continue
+			}
+			rows := m.tally(&s.columns[a], s.narrow(from)) // from has one name, or none
 			for n, v := range s.values[a] {
-				if a == ofRevision && n == 0 {
-					continue // the first one: what differs came with another one
+				// What differs with the first revision came with another one.
+				if v.row < 0 || a == ofRevision && n == 0 || v.name == "" && a != ofPath && (f.kind != slow || a != ofClient) {
+					continue
 				}
-				if sub := from; from[a] == anyName && len(v.events) >= scanLeast && len(s.values[a]) > 1 && (v.name != "" || a == ofPath || f.kind == slow && a == ofClient) {
-					sub[a] = int32(n)
-					base := others
-					if f.kind == shifted && (a == ofPath || a == ofClient || a == ofKey) { // which differ
-						base = count(sub)
-					}
-					add(sub, from, others, base, least)
+				sub, own, base := from, &rows[v.row], others
+				sub[a] = int32(n)
+				if f.kind == shifted && (a == ofPath || a == ofClient || a == ofKey) { // which differ
+					base = own.sum()
 				}
+				add(sub, from, own, others, base, least)
 			}
 		}
 	}
-	add(all, all, total, total, 0)
+	add(all, all, whole, total, total, 0)
 	addNames(all, total, 0)
 	slices.SortStableFunc(found, byRank)
-	if found = found[:min(len(found), 8)]; len(found) > 0 && found[0].subject[ofPath] != anyName {
+	least := 0.0
+	if found = found[:min(len(found), 8)]; len(found) > 0 {
 		// Two names must explain much more than one.
-		addNames(found[0].subject, count(found[0].subject), found[0].rank+scanScore)
+		best := found[0]
+		least = best.rank + scanScore
+		if path := best.subject[ofPath]; path != anyName {
+			others := m.tally(&s.columns[ofPath], s.every)[s.values[ofPath][path].row].sum()
+			addNames(best.subject, others, least)
+		}
 	}
 	// Others of the path are the right ones to compare with, if there are some.
-	least := 0.0
-	if len(found) > 0 {
-		least = found[0].rank + scanScore
-	}
-	for _, pair := range s.pairs {
-		path := all
-		path[ofPath] = pair[ofPath]
-		add(pair, path, count(path), count(path), least)
+	paths := slices.Clone(m.tally(&s.columns[ofPath], s.every))
+	for _, c := range s.columns[attributes:] {
+		rows := m.tally(&c, s.every)
+		for i, pair := range s.pairs {
+			if own := &rows[i]; own.sum().all > 0 { // the pair is of this column
+				path := all
+				path[ofPath] = pair[ofPath]
+				others := paths[s.values[ofPath][pair[ofPath]].row].sum()
+				add(pair, path, own, others, others, least)
+			}
+		}
 	}
 	return found
 }
@@ -192,88 +230,93 @@ func (s *scan) narrow(sub subject) []int32 {
 	return few
 }
 
-// series has the decisions of a subject that count, and the tallies before each
-// and after all, of which the first is 0. Its memory is used again.
-type series struct {
-	at     []int32
-	before []tally
-}
-
 // findInterval returns the interval of a subject with the highest score, in
 // comparison with itself at other times, or with the others. The score is 0 if
-// none qualifies. The rank is in comparison with base.
-func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others, base tally, m series) cluster {
-	few, bin := s.narrow(sub), int32(-1)
-	at, before := m.at, m.before
-	var bounds []int // indices in at where a slice of time begins, and its end
-	for _, i := range few {
-		if e := &s.events[i]; x[i] >= 0 && sub.has(e) {
-			if e.bin > bin {
-				bin, bounds = e.bin, append(bounds, len(at))
-			}
-			at = append(at, i)
-			before = append(before, before[len(before)-1].plus(tally{1, int(x[i])}))
-		}
+// none qualifies. The rank is in comparison with base. The first and the last of
+// the interval are looked for among the ends of slices of time, and then among
+// the decisions of the slices around them.
+func (m *search) findInterval(sub, parent subject, slice *bins, others, base tally) cluster {
+	var bounds [scanBins + 1]tally // before each slice of time, and after the last one
+	for i, t := range slice {
+		bounds[i+1] = bounds[i].plus(t)
 	}
-	bounds = append(bounds, len(at))
-	own := before[len(at)]
+	own := bounds[scanBins]
+	if own.has < scanHas {
+		return cluster{}
+	}
 	penalty := 0.0
 	for a, name := range sub {
 		if name != anyName {
-			penalty += math.Log(float64(len(s.values[a])))
+			penalty += math.Log(float64(len(m.values[a])))
 		}
 	}
 	var best, whole cluster
-	consider := func(i, j int) {
-		c := cluster{feature: *f, subject: sub, parent: parent, begins: i > 0, ends: j < len(at), first: i, last: j, in: before[j].minus(before[i])}
-		total := others
-		if c.timed() {
+	consider := func(from, to tally) {
+		in, begins, ends := to.minus(from), from.all > 0, to.all < own.all
+		if in.has < scanHas || m.rare && in.has < scanRare || in.all < scanLeast {
+			return
+		}
+		// A few decisions at an end of the log are no other times.
+		if begins && from.all < scanLeast || ends && own.all-to.all < scanLeast {
+			return
+		}
+		total, price := others, penalty
+		if begins || ends {
 			total = own
 		}
-		c.out = total.minus(c.in)
-		// A few decisions at an end of the log are no other times.
-		if c.begins && before[i].all < scanLeast || c.ends && own.all-before[j].all < scanLeast {
+		out := total.minus(in)
+		if out.all < scanLeast || !m.raised(in.rate(), out.rate()) {
 			return
 		}
-		if c.in.has < scanHas || f.rare && c.in.has < scanRare || c.in.all < scanLeast || c.out.all < scanLeast || !f.raised(c.in.rate(), c.out.rate()) || !f.judges(&c) {
-			return
-		}
-		ends := 0.0
-		for _, inside := range []bool{c.begins, c.ends} {
+		for _, inside := range []bool{begins, ends} {
 			if inside {
-				ends += math.Log(scanBins)
+				price += math.Log(scanBins)
 			}
 		}
 		ratio := func(total, out tally) float64 {
-			return s.likelihood(c.in) + s.likelihood(out) - s.likelihood(total) - penalty - ends
+			return m.likelihood(in) + m.likelihood(out) - m.likelihood(total) - price
 		}
-		c.score = ratio(total, c.out)
-		c.rank = max(c.score, ratio(base, base.minus(c.in)))
-		if !c.timed() {
+		c := cluster{feature: *m.feature, subject: sub, parent: parent, begins: begins, ends: ends, first: from.all, last: to.all, in: in, out: out}
+		c.score = ratio(total, out)
+		c.rank = max(c.score, ratio(base, base.minus(in)))
+		switch {
+		case !m.judges(&c):
+		case !c.timed():
 			whole = c
-		} else if c.score > best.score {
+		case c.score > best.score:
 			best = c
 		}
 	}
-	search := func(starts, ends []int) {
-		for _, i := range starts {
-			for _, j := range ends {
-				consider(i, max(i, j))
+	for i, from := range bounds[:scanBins] {
+		if slice[i].all == 0 {
+			continue
+		}
+		for k, to := range bounds[i+1:] {
+			if slice[i+k].all > 0 {
+				consider(from, to)
 			}
 		}
 	}
-	near := func(i int) (found []int) { // from the bound before to the bound after
-		k, _ := slices.BinarySearch(bounds, i)
-		for i := bounds[max(k-1, 0)]; i <= bounds[min(k+1, len(bounds)-1)]; i++ {
-			found = append(found, i)
-		}
-		return found
-	}
-	search(bounds, bounds)
 	if best.score > 0 {
+		before := m.series(sub)
+		near := func(at int) []tally { // in the slices before and after
+			low, high := 0, own.all
+			for i := range bounds {
+				if b, c := bounds[i].all, bounds[scanBins-i].all; b < at {
+					low = b
+				} else if c > at {
+					high = c
+				}
+			}
+			return before[low : high+1]
+		}
 		for range 2 {
-			search(near(best.first), []int{best.last})
-			search([]int{best.first}, near(best.last))
+			for _, from := range near(best.first) {
+				consider(from, before[best.last])
+			}
+			for _, to := range near(best.last) {
+				consider(before[best.first], to)
+			}
 		}
 	}
 	if whole.rank > best.rank {
@@ -282,6 +325,24 @@ func (s *scan) findInterval(f *feature, sub, parent subject, x []int8, others, b
 	if best.score <= 0 {
 		return cluster{}
 	}
+	at := m.at
+	if !best.timed() {
+		m.series(sub)
+		at = m.at
+	}
 	best.first, best.last = int(at[best.first]), int(at[best.last-1])
 	return best
+}
+
+// series sets at to the decisions of a subject that count, and returns the
+// tallies before each of them and after all.
+func (m *search) series(sub subject) []tally {
+	m.at, m.before = m.at[:0], append(m.before[:0], tally{})
+	for _, i := range m.narrow(sub) {
+		if x := m.x[i]; x >= 0 && sub.has(&m.events[i]) {
+			m.at = append(m.at, i)
+			m.before = append(m.before, m.before[len(m.before)-1].plus(tally{1, int(x)}))
+		}
+	}
+	return m.before
 }

@@ -41,7 +41,7 @@ func newServers(of *names) *servers {
 	s := &servers{texts: map[string]map[string]string{}}
 	var all []Member // named by their JSON
 	counts := map[string]map[string]bool{}
-	for i, text := range of.texts {
+	for i, text := range of.list {
 		if text == "" {
 			continue
 		}
@@ -126,7 +126,7 @@ func (r *Report) Servers() []Member { return slices.Clone(r.servers.list) }
 // Clients returns the clients in any order.
 func (r *Report) Clients() (all []Member) {
 	for i := range r.clients.sums {
-		all = append(all, r.clients.sums[i].member(cmp.Or(r.clients.texts[i], none)))
+		all = append(all, r.clients.sums[i].member(cmp.Or(r.clients.list[i], none)))
 	}
 	return all
 }

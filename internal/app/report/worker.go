@@ -51,7 +51,7 @@ func newWorker(r *reading) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum.sample, sum.ids.set = r.sample, r.keys
+	sum.ids.set = r.keys
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
 		reading: r, keysOf: keysOf, isKeyed: strings.Contains(r.By, ":"), buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
@@ -147,8 +147,9 @@ func (w *worker) add(e *logread.Event) {
 	if w.sum.ids.add(e, w.Unique) {
 		return
 	}
-	w.sum.servers.add(e.Labels, e.Time, e.Outcome)
-	w.sum.clients.add(withoutPort(e.RequestedBy), e.Time, e.Outcome)
+	server, client := hashText(e.Labels), hashText(withoutPort(e.RequestedBy))
+	w.sum.servers.add(server, e.Time, e.Outcome)
+	w.sum.clients.add(client, e.Time, e.Outcome)
 	if w.sum.paths != nil {
 		w.sum.paths.Count(e.Path, e.Time, e.Outcome)
 	}
@@ -171,7 +172,10 @@ func (w *worker) add(e *logread.Event) {
 		w.sum.whole.AddEvent(len(e.Text), len(e.Input), len(e.Result), len(e.Cache))
 	}
 	w.part.Gaps.add(e, w.stages)
-	w.sum.sample.add(e, w.stages, w.sampledKey())
+	w.sum.sample.add(e, w.stages, server, client, w.sampledKey())
+	if len(w.sum.sample.kept) >= sampleBatch {
+		w.reading.sample.addAll(w.sum.sample)
+	}
 	if w.sum.exact != nil {
 		for _, key := range w.keys {
 			if w.exact.Add(w.sum.addExact(key, e.Measures, w.stages)) > maxExact {

@@ -287,8 +287,8 @@ func TestReadAlike(t *testing.T) {
 			}
 			x.options = nil
 			requireSame(t, outputs(t, x), want)
-			if len(x.sample.kept) > sampleSize || x.sample.bytes > sampleBytes {
-				t.Errorf("a sample of %d decisions with %d bytes of names", len(x.sample.kept), x.sample.bytes)
+			if len(x.sample.kept) > sampleSize || x.sample.names.bytes > sampleBytes {
+				t.Errorf("a sample of %d decisions with %d bytes of names", len(x.sample.kept), x.sample.names.bytes)
 			}
 			if each := eachOf(t, o); !slices.Equal(each, wantEach) {
 				t.Error("Each gets other decisions")
@@ -493,7 +493,7 @@ func TestNumbersBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWorker(&reading{Options: o, sample: newSample(), keys: new(keySet)})
+	w, err := newWorker(&reading{Options: o, sample: sharedSample{decisionSample: *newSample()}, keys: new(keySet)})
 	if err != nil {
 		t.Fatal(err)
 	}
