@@ -47,7 +47,7 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), sample: sharedSample{decisionSample: *newSample()}, keys: new(keySet)}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), sample: newSampleLimit(), keys: new(keySet)}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
@@ -72,7 +72,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
-			r.sample.addAll(w.sum.sample)
 		})
 	}
 	done := make(chan struct{})
@@ -101,7 +100,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	for _, in := range r.inputs {
 		all.inputs.merge(in.sum())
 	}
-	all.sample = &r.sample.decisionSample
 	all.inputs.Files, all.inputs.Bytes = int64(len(r.inputs)), r.bytes.Load()
 	all.largest.compress()
 	all.interrupted, all.options = whole.Err() != nil, &o
@@ -117,7 +115,7 @@ type reading struct {
 	of     int64              // bytes of all inputs, or -1 if their sizes are unknown
 	jobs   chan func(*worker) // each reads a part, or several small files
 	fail   context.CancelCauseFunc
-	sample sharedSample
+	sample *sampleLimit
 	keys   *keySet // of all workers
 
 	bytes     atomic.Int64 // read so far

@@ -378,6 +378,7 @@ func (g *savedGroup) insert(groups *groupby.Groups, dec *jsontext.Decoder) error
 // saveSample writes the sample with each name once.
 func (x *Data) saveSample(s *saved) {
 	x.sample.sort()
+	x.sample.thin(x.sample.limit) // which numbers the names in their order
 	s.SampleLimit, s.Names = x.sample.limit, x.sample.names.list
 	for i := range x.sample.kept {
 		d := &x.sample.kept[i]

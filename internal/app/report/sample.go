@@ -28,29 +28,39 @@ type decisionSample struct {
 	names texts // of kept
 }
 
-// A sharedSample is the sample of all workers, so that the more of them there
-// are, the fewer decisions are added in vain. A worker adds many at once.
-type sharedSample struct {
-	mu sync.Mutex
-	decisionSample
+// A sampleLimit keeps the samples of all workers together as small as that of one
+// must be: the more workers there are, the fewer decisions each of them adds.
+type sampleLimit struct {
+	mu    sync.Mutex
+	limit uint64
+	sizes map[*decisionSample]int // of the samples that have the limit
 }
 
-const (
-	sampleBatch = 256
-	batchBytes  = 1 << 18 // of names that a worker keeps between batches
-)
+// sampleStep is the number of decisions after which a worker looks at the limit.
+const sampleStep = 256
 
-// addAll moves the decisions of a worker to the sample.
-func (s *sharedSample) addAll(of *decisionSample) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.kept == nil { // the system gives memory when it is first used
-		s.kept = make([]sampled, 0, sampleSize+sampleBatch)
+func newSampleLimit() *sampleLimit {
+	return &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}
+}
+
+// share tells the size of a worker's sample, and lowers its limit to that of all.
+// The limit falls only if that of the merged sample must fall too.
+func (l *sampleLimit) share(s *decisionSample) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.limit > l.limit {
+		s.thin(l.limit)
 	}
-	s.merge(of)
-	of.limit, of.kept = s.limit, of.kept[:0]
-	if of.names.bytes > batchBytes {
-		of.names = texts{}
+	l.sizes[s] = len(s.kept)
+	all := 0
+	for _, n := range l.sizes {
+		all += n
+	}
+	for all > sampleSize || s.isFull() {
+		s.thin(s.limit * 3 / 4)
+		clear(l.sizes)
+		all = len(s.kept)
+		l.limit, l.sizes[s] = s.limit, all
 	}
 }
 
@@ -141,6 +151,9 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 	for i, name := range names {
 		d.names[i] = s.names.number(name)
 	}
+	if n := len(s.kept); n == cap(s.kept) && n >= sampleStep { // the system gives memory when it is first used
+		s.kept = append(make([]sampled, 0, sampleSize+sampleStep), s.kept...)
+	}
 	s.kept = append(s.kept, d)
 }
 
@@ -200,9 +213,13 @@ func (s *decisionSample) take(kept []sampled, names *texts) {
 
 // fit lowers the limit until the sample has room.
 func (s *decisionSample) fit() {
-	for len(s.kept) > sampleSize || s.names.bytes > sampleBytes {
+	for s.isFull() {
 		s.thin(s.limit * 3 / 4)
 	}
+}
+
+func (s *decisionSample) isFull() bool {
+	return len(s.kept) > sampleSize || s.names.bytes > sampleBytes
 }
 
 // thin lowers the limit. Decisions move towards the beginning, so none is
@@ -223,7 +240,8 @@ func (s *decisionSample) merge(o *decisionSample) {
 	s.fit()
 }
 
-// sort sorts the decisions by time. Equal samples are then the same.
+// sort sorts the decisions by time. Equal samples are then the same, but for the
+// numbers of names.
 func (s *decisionSample) sort() {
 	type place struct {
 		time int64
@@ -251,12 +269,18 @@ func (s *decisionSample) sort() {
 		}
 		return 0
 	})
-	kept := s.kept
-	s.kept = make([]sampled, len(kept))
-	for i, o := range order {
-		s.kept[i] = kept[o.at]
+	for i := range order { // move each cycle of the permutation
+		first := s.kept[i]
+		for at := i; order[at].at >= 0; {
+			from := order[at].at
+			order[at].at = -1
+			if from == i {
+				s.kept[at] = first
+				break
+			}
+			s.kept[at], at = s.kept[from], from
+		}
 	}
-	s.thin(s.limit)
 }
 
 // hashInput returns a hash of an input, which is not 0.

@@ -26,10 +26,11 @@ type worker struct {
 	reader *logread.Reader
 	read   int64 // events of the part that are not in reading.decisions yet
 
-	sum    *Data    // except the inputs
-	stages []string // by number of a metric: the stage, "" for a counter
-	names  []string // by number: its key
-	named  int      // bytes of memory that the numbers take
+	sum        *Data    // except the inputs
+	stages     []string // by number of a metric: the stage, "" for a counter
+	names      []string // by number: its key
+	named      int      // bytes of memory that the numbers take
+	sampleNext int      // the size of the sample at which it needs a look at the limit
 	// wholes has the numbers in sum.whole, and measures those of the event.
 	wholes   []int32
 	measures []logread.Measure
@@ -173,8 +174,9 @@ func (w *worker) add(e *logread.Event) {
 	}
 	w.part.Gaps.add(e, w.stages)
 	w.sum.sample.add(e, w.stages, server, client, w.sampledKey())
-	if len(w.sum.sample.kept) >= sampleBatch {
-		w.reading.sample.addAll(w.sum.sample)
+	if len(w.sum.sample.kept) >= w.sampleNext {
+		w.reading.sample.share(w.sum.sample)
+		w.sampleNext = len(w.sum.sample.kept) + sampleStep
 	}
 	if w.sum.exact != nil {
 		for _, key := range w.keys {

@@ -493,7 +493,7 @@ func TestNumbersBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWorker(&reading{Options: o, sample: sharedSample{decisionSample: *newSample()}, keys: new(keySet)})
+	w, err := newWorker(&reading{Options: o, sample: newSampleLimit(), keys: new(keySet)})
 	if err != nil {
 		t.Fatal(err)
 	}
