@@ -101,6 +101,7 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 		all.inputs.merge(in.sum())
 	}
 	all.inputs.Files, all.inputs.Bytes = int64(len(r.inputs)), r.bytes.Load()
+	all.sample.fit()
 	all.largest.compress()
 	all.interrupted, all.options = whole.Err() != nil, &o
 	return all, nil
