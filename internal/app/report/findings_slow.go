@@ -179,9 +179,12 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 		squares += float64((rank - i) * (rank - i))
 	}
 	const n = driftBlocks
+	if 1-6*squares/(n*(n*n-1)) < driftRank {
+		return f
+	}
 	first, last := known[len(known)/4], known[len(known)*3/4]
 	in, out := s.durationsOf(func(i int, _ *event) bool { return i > last }, func(i int, _ *event) bool { return i < first })
-	if 1-6*squares/(n*(n*n-1)) < driftRank || in.weight == 0 || out.weight == 0 || in.median() < driftTimes*out.median() {
+	if in.weight == 0 || out.weight == 0 || in.median() < driftTimes*out.median() {
 		return f
 	}
 	f.Rule, f.Severity = "latency_drifted", Info
