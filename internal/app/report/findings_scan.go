@@ -73,8 +73,8 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		if *is == "" && c.subject[a] == anyName {
 			continue
 		}
-		if first, last, ok := s.seen(r, a, *is); ok && c.subject[a] == anyName { // nobody had the revision before
-			from, to = max(from, first), min(to, last)
+		if m, ok := r.member(a, *is); ok && c.subject[a] == anyName { // nobody had the revision before
+			from, to = max(from, m.First), min(to, m.Last)
 			f.setTimes(from, to)
 			c.first, c.last = max(c.first, s.from(from)), min(c.last, s.from(to+1)-1)
 		}
@@ -164,8 +164,8 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64) {
 	from, to = r.From, r.To
 	for a, n := range c.subject {
 		if n != anyName {
-			if first, last, ok := s.seen(r, a, s.values[a][n].name); ok {
-				from, to = max(from, first), min(to, last)
+			if m, ok := r.member(a, s.values[a][n].name); ok {
+				from, to = max(from, m.First), min(to, m.Last)
 			}
 		}
 	}
@@ -195,27 +195,26 @@ func (s *scan) from(time int64) int {
 	return at
 }
 
-// seen returns the first and the last time of a name.
-func (s *scan) seen(r *Report, attribute int, name string) (first, last int64, ok bool) {
-	if attribute == ofServer {
-		for _, x := range s.servers.list {
-			if x.Name == name {
-				return x.First, x.Last, true
-			}
+// member returns all decisions of a path, server, client, revision or group.
+func (r *Report) member(attribute int, name string) (m seen, ok bool) {
+	switch attribute {
+	case ofServer:
+		at := slices.IndexFunc(r.servers.list, func(x Member) bool { return x.Name == name })
+		if ok = at >= 0; ok {
+			m = r.servers.list[at].seen
 		}
-		return 0, 0, false
-	}
-	if attribute == ofClient {
-		if c := r.clients.get(name); c != nil {
-			return c.first, c.last, true
+	case ofClient:
+		at := r.clients.find(hashBytes(0, []byte(name)))
+		if ok = at >= 0; ok {
+			m = r.clients.sums[at]
 		}
-		return 0, 0, false
+	default:
+		g := r.who[attribute].Get(name)
+		if ok = g != nil; ok {
+			m = seen{g.First, g.Last, g.Outcomes}
+		}
 	}
-	g := r.who[attribute].Get(name)
-	if g == nil {
-		return 0, 0, false
-	}
-	return g.First, g.Last, true
+	return m, ok
 }
 
 // outcomes counts the outcomes in a cluster and of the decisions with which it

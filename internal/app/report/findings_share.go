@@ -11,7 +11,6 @@ import (
 	"math"
 
 	"github.com/regometer/regometer/internal/app/text"
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -32,9 +31,9 @@ func (o *outcomes) sum() (n uint64) {
 
 func (o *outcomes) share(of outcome.Outcome) float64 { return Ratio(o[of], o.sum()) }
 
-// tables returns what outcomes returns, of the whole log, from the slices of
-// time that are wholly inside and outside. It returns false if no table has
-// them.
+// tables returns what outcomes returns, of the whole log: of a name, or from the
+// slices of time that are wholly inside and outside. It returns false if no table
+// has them.
 func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, ok bool) {
 	named, name := attributes, ""
 	for a, n := range c.subject {
@@ -45,51 +44,30 @@ func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, 
 			named, name = a, s.values[a][n].name
 		}
 	}
-	width := r.Width
-	switch {
-	case (named == ofServer || named == ofClient) && c.timed():
-		return in, out, false
-	case named == ofServer:
-		for _, x := range s.servers.list {
-			if x.Name == name {
-				in = x.Outcomes
-			}
-		}
-	case named == ofClient:
-		if x := r.clients.get(name); x != nil {
-			in = x.member(name).Outcomes
-		}
-	case named < attributes:
-		width = r.who[named].Width()
-	}
-	add := func(g outcomes, slices []groupby.Slice) {
-		if !c.timed() {
-			for o, n := range g {
-				in[o] += n
-			}
-			return
-		}
-		for _, p := range slices {
-			for o, n := range p.Outcomes {
-				switch {
-				case p.Begin >= from && (p.Begin+width <= to || to == r.To):
-					in[o] += n
-				case p.Begin+width <= from || p.Begin > to:
-					out[o] += n
-				}
-			}
-		}
-	}
-	if named == attributes {
-		add(r.Total.Outcomes, timed(r.Total.Slices))
-	} else if groups := r.who[named]; groups != nil {
-		if g := groups.Get(name); g != nil {
-			add(g.Outcomes, timed(g.Slices))
-		}
-	}
 	if !c.timed() {
+		m, _ := r.member(named, name)
+		in = m.Outcomes
 		for o, n := range r.Total.Outcomes {
 			out[o] = n - min(n, in[o])
+		}
+		return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast
+	}
+	slices, width := r.Total.Slices, r.Width
+	if named < attributes {
+		groups := r.who[named]
+		if groups == nil || groups.Get(name) == nil {
+			return in, out, false
+		}
+		slices, width = groups.Get(name).Slices, groups.Width()
+	}
+	for _, p := range timed(slices) {
+		for o, n := range p.Outcomes {
+			switch {
+			case p.Begin >= from && (p.Begin+width <= to || to == r.To):
+				in[o] += n
+			case p.Begin+width <= from || p.Begin > to:
+				out[o] += n
+			}
 		}
 	}
 	return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast

@@ -25,17 +25,31 @@ var maxNames = mostNames
 type names struct {
 	limit uint64 // 0 stands for 2^64
 	texts
-	sums []nameSum
+	sums []seen
 }
 
-// nameSum has the decisions of a name.
-type nameSum struct {
-	first, last int64 // times, or logread.NoTime
-	outcomes    [outcome.Cancelled + 1]uint32
+// seen has what is known of all decisions of a name.
+type seen struct {
+	First    int64    `json:"from"` // times, as in Report
+	Last     int64    `json:"to"`
+	Outcomes outcomes `json:"outcomes"`
 }
+
+var unseen = seen{First: logread.NoTime, Last: logread.NoTime}
+
+func (s *seen) merge(o *seen) {
+	widen(&s.First, &s.Last, o.First)
+	widen(&s.First, &s.Last, o.Last)
+	for of, n := range o.Outcomes {
+		s.Outcomes[of] += n
+	}
+}
+
+// Decisions returns the number of decisions.
+func (s *seen) Decisions() uint64 { return s.Outcomes.sum() }
 
 // sum returns the decisions of a name, or nil if there is no room for it.
-func (n *names) sum(name hashed) *nameSum {
+func (n *names) sum(name hashed) *seen {
 	if at := n.find(name.hash); at >= 0 {
 		return &n.sums[at]
 	}
@@ -44,7 +58,7 @@ func (n *names) sum(name hashed) *nameSum {
 	}
 	at := int(n.number(name))
 	if at == len(n.sums) {
-		n.sums = append(n.sums, nameSum{first: logread.NoTime, last: logread.NoTime})
+		n.sums = append(n.sums, unseen)
 	}
 	if len(n.sums) > maxNames {
 		n.thin(n.limit / 2)
@@ -70,17 +84,9 @@ func (n *names) thin(limit uint64) {
 // add adds a decision of a name.
 func (n *names) add(name hashed, time int64, o outcome.Outcome) {
 	if s := n.sum(name); s != nil {
-		widen(&s.first, &s.last, time)
-		s.outcomes[o.Valid()]++
+		widen(&s.First, &s.Last, time)
+		s.Outcomes[o.Valid()]++
 	}
-}
-
-// get returns the sum of a name, or nil.
-func (n *names) get(name string) *nameSum {
-	if at := n.find(hashBytes(0, []byte(name))); at >= 0 {
-		return &n.sums[at]
-	}
-	return nil
 }
 
 // merge adds the names of o.
@@ -88,47 +94,45 @@ func (n *names) merge(o *names) {
 	if n.limit-1 > o.limit-1 {
 		n.thin(o.limit)
 	}
-	for i, from := range o.sums {
+	for i := range o.sums {
 		if s := n.sum(hashed{[]byte(o.list[i]), o.hashes[i]}); s != nil {
-			widen(&s.first, &s.last, from.first)
-			widen(&s.first, &s.last, from.last)
-			for k, count := range from.outcomes {
-				s.outcomes[k] += count
-			}
+			s.merge(&o.sums[i])
 		}
 	}
 }
 
-// savedNames is the JSON of names, sorted.
-type savedNames struct {
-	Limit uint64      `json:"limit,omitzero"`
-	List  []savedName `json:"list,omitempty"`
+// A Member is a server or a client, with all its decisions.
+type Member struct {
+	Name string `json:"name"`
+	ID   string `json:"-"` // the label "id" of a server, if it has one, and no other
+	seen
 }
 
-type savedName struct {
-	Name     string                        `json:"name"`
-	From     int64                         `json:"from"`
-	To       int64                         `json:"to"`
-	Outcomes [outcome.Cancelled + 1]uint32 `json:"outcomes"`
-}
-
-func (n *names) save() savedNames {
-	s := savedNames{Limit: n.limit}
-	for i, sum := range n.sums {
-		s.List = append(s.List, savedName{n.list[i], sum.first, sum.last, sum.outcomes})
+// members returns the names, sorted.
+func (n *names) members() (all []Member) {
+	for i, name := range n.list {
+		all = append(all, Member{Name: name, seen: n.sums[i]})
 	}
-	slices.SortFunc(s.List, func(a, b savedName) int { return strings.Compare(a.Name, b.Name) })
-	return s
+	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
+
+// savedNames is the JSON of names.
+type savedNames struct {
+	Limit uint64   `json:"limit,omitzero"`
+	List  []Member `json:"list,omitempty"`
+}
+
+func (n *names) save() savedNames { return savedNames{n.limit, n.members()} }
 
 func (s *savedNames) restore() (*names, error) {
 	n := &names{limit: s.Limit}
 	for i, x := range s.List {
-		if x.From > x.To || (x.From == logread.NoTime) != (x.To == logread.NoTime) || i > 0 && x.Name <= s.List[i-1].Name {
+		if x.First > x.Last || (x.First == logread.NoTime) != (x.Last == logread.NoTime) || slices.Max(x.Outcomes[:]) > maxTotal || i > 0 && x.Name <= s.List[i-1].Name {
 			return nil, fmt.Errorf("name %.80q of a server or client is invalid, or not in order", x.Name)
 		}
 		if sum := n.sum(hashText([]byte(x.Name))); sum != nil {
-			sum.first, sum.last, sum.outcomes = x.From, x.To, x.Outcomes
+			*sum = x.seen
 		}
 	}
 	return n, nil

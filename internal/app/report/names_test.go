@@ -25,7 +25,7 @@ func TestNames(t *testing.T) {
 	}
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		all, want := make([]decision, 3000), map[string]savedName{}
+		all, want := make([]decision, 3000), map[string]Member{}
 		for i := range all {
 			d := decision{fmt.Sprint("client", r.IntN(1+int(seed)*10)), r.Int64N(1000) - 500, outcome.Outcome(r.IntN(6))}
 			if r.IntN(50) == 0 {
@@ -34,9 +34,9 @@ func TestNames(t *testing.T) {
 			all[i] = d
 			s, ok := want[d.name]
 			if !ok {
-				s = savedName{Name: d.name, From: logread.NoTime, To: logread.NoTime}
+				s = Member{Name: d.name, seen: unseen}
 			}
-			widen(&s.From, &s.To, d.time)
+			widen(&s.First, &s.Last, d.time)
 			s.Outcomes[d.outcome]++
 			want[d.name] = s
 		}

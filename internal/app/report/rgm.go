@@ -74,9 +74,9 @@ type savedError struct {
 }
 
 // savedSample has the hash, the time, how long the decision took, whether it has
-// a stage, the outcome, the hash of the input, the durations of the parts, and
-// the index of each name.
-type savedSample [6 + parts + sampledNames]int64
+// a stage, the outcome, the hash of the input, the size, the durations of the
+// parts, and the index of each name.
+type savedSample [7 + parts + sampledNames]int64
 
 type savedStage struct {
 	Stage      string         `json:"stage"`
@@ -104,7 +104,7 @@ var marshalers = json.WithMarshalers(json.JoinMarshalers(
 func unmarshalers() json.Options {
 	var memory savedStage // used again, because buckets are most of a file
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](sampledNames*sampleSize), limited[savedName](mostNames), limited[savedSample](sampleSize), limited[[]byte](keyShards), limited[SlowDecision](maxSlowest),
+		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](sampledNames*sampleSize), limited[Member](mostNames), limited[savedSample](sampleSize), limited[[]byte](keyShards), limited[SlowDecision](maxSlowest),
 		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
 		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
 		json.UnmarshalFromFunc(memory.read), json.UnmarshalFromFunc(readGroups),
@@ -382,15 +382,15 @@ func (x *Data) saveSample(s *saved) {
 	s.SampleLimit, s.Names = x.sample.limit, x.sample.names.list
 	for i := range x.sample.kept {
 		d := &x.sample.kept[i]
-		n := savedSample{int64(d.hash), d.time, d.took, 0, int64(d.outcome), int64(d.input)}
+		n := savedSample{int64(d.hash), d.time, d.took, 0, int64(d.outcome), int64(d.input), int64(d.size)}
 		if d.timed {
 			n[3] = 1
 		}
 		for i, part := range d.parts {
-			n[6+i] = int64(part)
+			n[7+i] = int64(part)
 		}
 		for i, name := range d.names {
-			n[6+parts+i] = int64(name)
+			n[7+parts+i] = int64(name)
 		}
 		s.Sample = append(s.Sample, n)
 	}
@@ -411,14 +411,14 @@ func (x *Data) readSample(s *saved) error {
 	var kept []sampled
 	for _, n := range s.Sample {
 		if n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == logread.NoTime || n[2] < 0 ||
-			n[3]&^1 != 0 || n[4] < 0 || n[4] > int64(outcome.Cancelled) || n[5] != int64(uint32(n[5])) {
+			n[3]&^1 != 0 || n[4] < 0 || n[4] > int64(outcome.Cancelled) || n[5] != int64(uint32(n[5])) || n[6] != int64(uint32(n[6])) {
 			return errors.New("a decision of the sample is invalid")
 		}
-		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], timed: n[3] == 1, outcome: outcome.Outcome(n[4]), input: uint32(n[5])}
-		for i, part := range n[6:][:parts] {
+		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], timed: n[3] == 1, outcome: outcome.Outcome(n[4]), input: uint32(n[5]), size: uint32(n[6])}
+		for i, part := range n[7:][:parts] {
 			d.parts[i] = float32(part)
 		}
-		for i, at := range n[6+parts:] {
+		for i, at := range n[7+parts:] {
 			if at < 0 || at >= int64(len(s.Names)) {
 				return errors.New("a name of the sample is invalid")
 			}

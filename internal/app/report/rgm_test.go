@@ -224,10 +224,10 @@ func TestLoadErrors(t *testing.T) {
 		{`"decisions":0`, `"decisions":9223372036854775808`, "too large"},
 		{`:4503599627370496`, `:4503599627370497`, "2^52"},
 		{`"sample_limit"`, `"gaps":{"without_time":0,"without_duration":0,"with_hidden_result":0,"with_a_gap":-1},"sample_limit"`, "a total of the inputs is -1"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,6,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "too few"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0,1]]`, "name of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,6,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "too few"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]]`, "name of the sample"},
 	} {
 		changed := strings.Replace(small, c.old, c.new, 1)
 		if err := loadFile(c.new, zstandard(changed)); changed == small || err == nil || !strings.Contains(err.Error(), c.want) {

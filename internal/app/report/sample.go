@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -73,6 +74,7 @@ type sampled struct {
 	parts   [parts]float32      // ns: of the stages of partStages, or 0, or -1 for a stage that did not finish
 	names   [sampledNames]int32 // indices in decisionSample.names
 	input   uint32              // a hash of the input, or 0
+	size    uint32              // bytes of the event
 	outcome outcome.Outcome
 	timed   bool // it has a stage
 }
@@ -130,7 +132,7 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 	if hash >= s.limit || e.Time == logread.NoTime {
 		return
 	}
-	d := sampled{hash: hash, time: e.Time, outcome: e.Outcome}
+	d := sampled{hash: hash, time: e.Time, outcome: e.Outcome, size: uint32(min(len(e.Text), math.MaxUint32))}
 	for _, m := range e.Measures {
 		if stage := stages[m.Metric]; stage != "" {
 			d.timed, d.took = true, max(d.took, m.Value)
@@ -187,6 +189,21 @@ func (s *decisionSample) exampleOf(path string) string {
 		}
 	}
 	return "result.FIELD"
+}
+
+// medianSizes returns the medians of the sizes of the decisions of each name.
+func (s *decisionSample) medianSizes(of int) map[string]uint64 {
+	sizes := map[int32][]uint32{}
+	for i := range s.kept {
+		d := &s.kept[i]
+		sizes[d.names[of]] = append(sizes[d.names[of]], d.size)
+	}
+	medians := map[string]uint64{}
+	for n, all := range sizes {
+		slices.Sort(all)
+		medians[s.names.list[n]] = uint64(all[(len(all)-1)/2])
+	}
+	return medians
 }
 
 // name returns a name of a decision.
@@ -259,7 +276,7 @@ func (s *decisionSample) sort() {
 		if c := cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
 			return c
 		}
-		if c := cmp.Or(slices.Compare(a.parts[:], b.parts[:]), cmp.Compare(a.input, b.input)); c != 0 {
+		if c := cmp.Or(slices.Compare(a.parts[:], b.parts[:]), cmp.Compare(a.input, b.input), cmp.Compare(a.size, b.size)); c != 0 {
 			return c
 		}
 		for i := range a.names {

@@ -19,17 +19,6 @@ type servers struct {
 	list  []Member                     // by the first time, each with a value of the label
 }
 
-// A Member is a server or a client, with all its decisions.
-type Member struct {
-	Name        string
-	ID          string // the label "id" of a server, if it has one, and no other
-	First, Last int64  // times, as in Report
-	Outcomes    outcomes
-}
-
-// Decisions returns the number of decisions.
-func (m *Member) Decisions() uint64 { return m.Outcomes.sum() }
-
 // readable are the labels that people know servers by, in the order in which
 // they are tried.
 var readable = []string{"pod", "pod_name", "podname", "hostname", "host", "instance", "node"}
@@ -41,21 +30,20 @@ func newServers(of *names) *servers {
 	s := &servers{texts: map[string]map[string]string{}}
 	var all []Member // named by their JSON
 	counts := map[string]map[string]bool{}
-	for i, text := range of.list {
-		if text == "" {
+	for _, x := range of.members() {
+		if x.Name == "" {
 			continue
 		}
-		all = append(all, of.sums[i].member(text))
-		labels := labelsOf(text)
+		all = append(all, x)
+		labels := labelsOf(x.Name)
 		for name, value := range labels {
 			if counts[name] == nil {
 				counts[name] = map[string]bool{}
 			}
 			counts[name][value] = true
 		}
-		s.texts[text] = labels
+		s.texts[x.Name] = labels
 	}
-	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(counts[b]), len(counts[a])), strings.Compare(a, b))
 	})
@@ -99,17 +87,13 @@ func (s *servers) group(all []Member) (list []Member) {
 		value, id := s.texts[x.Name][s.label], s.texts[x.Name]["id"]
 		g := by[value]
 		if g == nil {
-			g = &Member{Name: value, ID: id, First: logread.NoTime, Last: logread.NoTime}
+			g = &Member{value, id, unseen}
 			by[value] = g
 		}
 		if g.ID != id {
 			g.ID = ""
 		}
-		widen(&g.First, &g.Last, x.First)
-		widen(&g.First, &g.Last, x.Last)
-		for o, n := range x.Outcomes {
-			g.Outcomes[o] += n
-		}
+		g.merge(&x.seen)
 	}
 	for _, g := range by {
 		list = append(list, *g)
@@ -123,21 +107,13 @@ func (s *servers) group(all []Member) (list []Member) {
 // Servers returns the servers by the time of their first decision.
 func (r *Report) Servers() []Member { return slices.Clone(r.servers.list) }
 
-// Clients returns the clients in any order.
-func (r *Report) Clients() (all []Member) {
-	for i := range r.clients.sums {
-		all = append(all, r.clients.sums[i].member(cmp.Or(r.clients.list[i], none)))
+// Clients returns the clients by name.
+func (r *Report) Clients() []Member {
+	all := r.clients.members()
+	for i := range all {
+		all[i].Name = cmp.Or(all[i].Name, none)
 	}
 	return all
-}
-
-// member returns the member of a name.
-func (s *nameSum) member(name string) Member {
-	m := Member{Name: name, First: s.first, Last: s.last}
-	for i, n := range s.outcomes {
-		m.Outcomes[i] = uint64(n)
-	}
-	return m
 }
 
 // labelsOf returns the labels of their JSON.
