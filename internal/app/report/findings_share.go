@@ -91,62 +91,56 @@ var outcomeAdvice = [len(outcomes{})]string{
 	outcome.Cancelled: " Clients gave up, or their time limit was too short: look at the durations at this time.",
 }
 
+// shareWords has, for kinds of clusters, the rule, what decisions did, and what
+// to do.
+var shareWords = [kinds]struct{ rule, did, advice string }{
+	untimed: {"metrics_missing", "had no durations",
+		" Find out what removes `metrics` there, or whether this server has another version or configuration of OPA."},
+	compiled: {"compiles_rose", "compiled their query",
+		" OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches."},
+	unfinished: {"http_send_unfinished", "had a call of `http.send` that did not end", httpStops},
+	repeated: {"requests_repeated", "had an input that the same path got in the minute before",
+		" Find out whether the client tries the same request again and again."},
+}
+
 // describeShare describes a cluster whose decisions often have a feature.
 func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
 	others := "the others"
 	if c.timed() {
 		others = "those at other times"
 	}
-	about := ""
 	a, b := s.outcomes(c)
 	if c.kind == shifted { // with the decisions of other clusters
 		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
-		if !c.raised(c.in.rate(), c.out.rate()) {
-			return false
-		}
 	}
 	in, out := c.in.rate(), c.out.rate()
-	has, of := float64(c.in.has), float64(c.in.all)
-	if !s.complete {
-		has, of, about = math.Round(has/s.share), s.estimate(f, of), "about "
-		f.Figures["share_low"], f.Figures["share_high"] = wilson(in, float64(c.in.all))
-		f.Figures["share_outside_low"], f.Figures["share_outside_high"] = wilson(out, float64(c.out.all))
+	of, about, estimated := float64(c.in.all), "", !s.complete
+	if estimated {
 		whole, rest, ok := s.tables(r, c, from, to)
 		if ok && !c.timed() { // the tables know how many there are
 			of = float64(whole.sum())
-			has = math.Round(in * of)
-			f.Figures["decisions"] = of
-			delete(f.Figures, "decisions_low")
-			delete(f.Figures, "decisions_high")
+		} else {
+			of, about = s.estimate(f, of), "about "
 		}
 		if ok && c.kind == shifted {
-			a, b = whole, rest
+			a, b, estimated = whole, rest, false
 			in, out = a.share(c.outcome), b.share(c.outcome)
-			has = math.Round(in * of)
-			delete(f.Figures, "share_low")
-			delete(f.Figures, "share_high")
-			delete(f.Figures, "share_outside_low")
-			delete(f.Figures, "share_outside_high")
-			if !c.timed() {
-				about = ""
-			}
-			if !c.raised(in, out) {
-				return false
-			}
+		} else {
+			about = "about "
+			f.Figures["share_low"], f.Figures["share_high"] = wilson(in, float64(c.in.all))
+			f.Figures["share_outside_low"], f.Figures["share_outside_high"] = wilson(out, float64(c.out.all))
 		}
 	}
-	f.Figures["share"], f.Figures["share_outside"] = in, out
-	if about == "" {
-		f.Figures["decisions"] = of
+	if c.kind == shifted && !c.raised(in, out) {
+		return false
 	}
-	did := map[kind]string{slow: c.longer(), unfinished: "had a call of `http.send` that did not end", untimed: "had no durations", compiled: "compiled their query", repeated: "had an input that the same path got in the minute before"}[c.kind]
-	f.Rule = map[kind]string{slow: c.slower(f), unfinished: "http_send_unfinished", untimed: "metrics_missing", compiled: "compiles_rose", repeated: "requests_repeated"}[c.kind]
-	advice := map[kind]string{
-		unfinished: httpStops,
-		untimed:    " Find out what removes `metrics` there, or whether this server has another version or configuration of OPA.",
-		compiled:   " OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches.",
-		repeated:   " Find out whether the client tries the same request again and again.",
-	}[c.kind]
+	has := math.Round(in * of)
+	f.Figures["share"], f.Figures["share_outside"], f.Figures["decisions"] = in, out, of
+	words := shareWords[c.kind]
+	did, advice := words.did, words.advice
+	if f.Rule = words.rule; c.kind == slow {
+		f.Rule, did = c.slower(f), c.longer()
+	}
 	if c.kind == shifted {
 		did, advice = outcomeRules[c.outcome][1], outcomeAdvice[c.outcome]
 		f.Rule = outcomeRules[c.outcome][0] + "_high"
@@ -156,7 +150,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
 			advice = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before)) + advice
 			f.Figures["allowed"], f.Figures["allowed_outside"] = after, before
-			if _, estimated := f.Figures["share_low"]; estimated {
+			if estimated {
 				f.Figures["allowed_low"], f.Figures["allowed_high"] = wilson(after, float64(a.sum()))
 				f.Figures["allowed_outside_low"], f.Figures["allowed_outside_high"] = wilson(before, float64(b.sum()))
 			}
