@@ -18,7 +18,7 @@ import (
 func newBuildCommand() *cobra.Command {
 	var o opabuild.Options
 	var image imageFlags
-	var output *output
+	var output *outputFile
 	cmd := &cobra.Command{
 		Use:   "build [-C DIR] [PACKAGE] [-- GO BUILD FLAGS]",
 		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",

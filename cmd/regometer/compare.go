@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/internal/app/checks"
 	"github.com/regometer/regometer/internal/app/compare"
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 )
@@ -19,8 +19,8 @@ import (
 func newCompareCommand() *cobra.Command {
 	var read report.Options
 	var o compare.Options
-	var top int
-	var write func(w io.Writer, c *compare.Comparison, top int) error
+	var format string
+	shown := output.Options{Suite: "regometer compare"}
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Show what changed from one log to another: decisions and times",
@@ -88,7 +88,7 @@ decisions.`,
 			if err != nil {
 				return err
 			}
-			if err := write(cmd.OutOrStdout(), c, top); err != nil {
+			if err := printResult(cmd.OutOrStdout(), format, c, shown); err != nil {
 				return err
 			}
 			return checkThresholds(c, o.Thresholds, cmd.ErrOrStderr())
@@ -104,8 +104,8 @@ decisions.`,
 		return err
 	})
 	flags.BoolVar(&read.Unique, "unique", false, "count each decision once, as regometer report does")
-	addFormatFlag(cmd, &write, comparisonFormats)
-	addNumberFlag(cmd, &top, "top", 20, "`number` of rows in each table; 0 for all, with all outcomes (default 20)")
+	addFormatFlag(cmd, &format, new(compare.Comparison))
+	addNumberFlag(cmd, &shown.Top, "top", 20, "`number` of rows in each table; 0 for all, with all outcomes (default 20)")
 	return cmd
 }
 
@@ -155,18 +155,4 @@ func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stde
 		return statusError(exitExceeded)
 	}
 	return unjudged
-}
-
-// comparisonFormats are the functions that write a comparison in each format.
-var comparisonFormats = map[string]func(w io.Writer, c *compare.Comparison, top int) error{
-	"table": func(w io.Writer, c *compare.Comparison, top int) error {
-		width, _ := terminal(w)
-		return c.WriteTable(w, text.Options{Width: width, Top: top})
-	},
-	"markdown": func(w io.Writer, c *compare.Comparison, top int) error { return c.WriteMarkdown(w, top) },
-	"json":     func(w io.Writer, c *compare.Comparison, _ int) error { return c.WriteJSON(w) },
-	"github":   func(w io.Writer, c *compare.Comparison, _ int) error { return checks.WriteGitHub(w, c.Checks()) },
-	"junit": func(w io.Writer, c *compare.Comparison, _ int) error {
-		return checks.WriteJUnit(w, "regometer compare", c.Checks())
-	},
 }

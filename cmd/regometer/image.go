@@ -38,7 +38,7 @@ everywhere. SOURCE_DATE_EPOCH sets the image's date, which is otherwise 1970. Wi
 
 // imageFlags are the flags for platforms and images.
 type imageFlags struct {
-	output     *output
+	output     *outputFile
 	base, name string
 	platforms  []string
 }
@@ -111,7 +111,7 @@ func (f *imageFlags) targets(o *opabuild.Options, isProgram bool) ([]string, err
 
 // write writes an image, and the binary if --output names a file. It prints the
 // image's digest and place.
-func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string, binary *output) error {
+func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string, binary *outputFile) error {
 	inputs := what.inputs
 	if f.base != "" {
 		inputs = append(inputs, f.base) // may be a file or a folder here

@@ -29,7 +29,7 @@ import (
 // it replaces only a file of its own kind.
 type outputs struct {
 	force  bool
-	all    []*output
+	all    []*outputFile
 	inputs []place // and standard output, if it is a regular file
 }
 
@@ -41,8 +41,8 @@ type place struct {
 	info fs.FileInfo
 }
 
-// An output is a file or a folder that the command writes.
-type output struct {
+// An outputFile is a file or a folder that the command writes.
+type outputFile struct {
 	outputs *outputs
 	flag    string // such as "--html"
 	name    string // as the user wrote it; "" if there is no output
@@ -98,8 +98,8 @@ func newOutputs(cmd *cobra.Command) *outputs {
 
 // flag adds a flag that names an output, and returns the output. usage has the
 // placeholder in backticks.
-func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage string) *output {
-	f := &output{outputs: o, flag: "--" + name, kind: k}
+func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage string) *outputFile {
+	f := &outputFile{outputs: o, flag: "--" + name, kind: k}
 	o.all = append(o.all, f)
 	cmd.Flags().StringVarP(&f.name, name, shorthand, "", usage)
 	return f
@@ -178,7 +178,7 @@ func regularFile(stream any) fs.FileInfo {
 }
 
 // flagged adds the name of the flag to an error, unless the error is nil.
-func (f *output) flagged(err error) error {
+func (f *outputFile) flagged(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (f *output) flagged(err error) error {
 
 // begin finds the output's path. It fails if the output must not or cannot be
 // written there.
-func (f *output) begin() (err error) {
+func (f *outputFile) begin() (err error) {
 	if f.name == "-" {
 		return errors.New("cannot write to standard output (-): name a file, or ./- for a file with this name")
 	}
@@ -206,7 +206,7 @@ func (f *output) begin() (err error) {
 }
 
 // resolve returns the absolute path, without links.
-func (f *output) resolve(name string) (string, error) {
+func (f *outputFile) resolve(name string) (string, error) {
 	resolve := outfile.Resolve
 	if f.kind.folder {
 		resolve = outfile.ResolveFolder
@@ -223,7 +223,7 @@ func (f *output) resolve(name string) (string, error) {
 }
 
 // check returns an error if the file in the output's place must stay.
-func (f *output) check() error {
+func (f *outputFile) check() error {
 	const remedy = "name another file"
 	for _, other := range f.outputs.all {
 		if other == f || other.path == "" {
@@ -292,7 +292,7 @@ func inside(path, folder string) bool {
 
 // checkAgain checks the output again, because another file may be in its place
 // now.
-func (f *output) checkAgain() error {
+func (f *outputFile) checkAgain() error {
 	path, err := f.resolve(f.path)
 	if err != nil {
 		return err
@@ -305,7 +305,7 @@ func (f *output) checkAgain() error {
 
 // write writes the file and puts it in its place. It does nothing if the user
 // named no file.
-func (f *output) write(content func(io.Writer) error) error {
+func (f *outputFile) write(content func(io.Writer) error) error {
 	if f.name == "" {
 		return nil
 	}
@@ -327,7 +327,7 @@ func (f *output) write(content func(io.Writer) error) error {
 }
 
 // copy writes the content of another file to the output.
-func (f *output) copy(from string) error {
+func (f *outputFile) copy(from string) error {
 	return f.write(func(w io.Writer) error {
 		in, err := os.Open(from)
 		if err != nil {

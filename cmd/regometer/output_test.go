@@ -21,6 +21,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
+	"github.com/regometer/regometer/internal/app/compare"
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/page"
 	"github.com/regometer/regometer/internal/app/report"
 )
@@ -384,7 +386,7 @@ func TestOutputMeanwhile(t *testing.T) {
 func TestOutputNotPlaced(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, mode := range []fs.FileMode{0, 0o755} {
-		f := &output{outputs: new(outputs), name: "x", path: filepath.Join(must(os.Getwd()), "x"), kind: kind{mode: mode}}
+		f := &outputFile{outputs: new(outputs), name: "x", path: filepath.Join(must(os.Getwd()), "x"), kind: kind{mode: mode}}
 		if err := f.write(func(io.Writer) error { return os.Remove(filesIn(".")) }); err == nil {
 			t.Errorf("mode %v: no error", mode)
 		}
@@ -429,10 +431,10 @@ func TestStandardOutputCut(t *testing.T) {
 		"--help", "report --help", "--version", "version", "version opa", "sample --decisions 5 -o -", "build --unmodified --opa TREE -o opa",
 		"patch --dry-run TREE", "patch --revert TREE", "verify --opa TREE --packages v1/metrics",
 	}
-	for format := range reportFormats {
+	for _, format := range output.Formats(new(report.Report)) {
 		calls = append(calls, "report d.log --format "+format, "merge m.rgm --format "+format)
 	}
-	for format := range comparisonFormats {
+	for _, format := range output.Formats(new(compare.Comparison)) {
 		calls = append(calls, "compare m.rgm m.rgm --format "+format)
 	}
 	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)

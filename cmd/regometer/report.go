@@ -26,7 +26,7 @@ import (
 func newReportCommand() *cobra.Command {
 	var o report.Options
 	var out reportOutput
-	var parquet *output
+	var parquet *outputFile
 	var allowEmpty bool
 	o.Outcomes = map[string]string{}
 	cmd := &cobra.Command{

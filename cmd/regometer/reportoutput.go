@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -16,26 +15,25 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/regometer/regometer/internal/app/checks"
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/page"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/text"
 )
 
 // reportOutput has the flags that say where a report goes.
 type reportOutput struct {
-	print      printReport
+	format     string
 	stages     []string
-	top        int
+	shown      output.Options
 	files      *outputs
-	html, save *output
-	failOn     []string // rules
+	html, save *outputFile
 }
 
 func (o *reportOutput) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	addFormatFlag(cmd, &o.print, reportFormats)
-	addNumberFlag(cmd, &o.top, "top", 20, "`number` of groups in the table; 0 for all (default 20)")
+	o.shown.Suite = "regometer report"
+	addFormatFlag(cmd, &o.format, new(report.Report))
+	addNumberFlag(cmd, &o.shown.Top, "top", 20, "`number` of groups in the table; 0 for all (default 20)")
 	flags.StringSliceVar(&o.stages, "stage", nil, "show only these `stages`, such as rego_query_eval")
 	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding or did not run, such as errors_rose, or for \"fault\" if any rule found a fault; may be repeated", func(text string) error {
 		names := strings.Split(text, ",")
@@ -44,7 +42,7 @@ func (o *reportOutput) flags(cmd *cobra.Command) {
 				return fmt.Errorf("no rule is named %q: use one of %s", name, strings.Join(known, ", "))
 			}
 		}
-		o.failOn = append(o.failOn, names...)
+		o.shown.FailOn = append(o.shown.FailOn, names...)
 		return nil
 	})
 	o.files = newOutputs(cmd)
@@ -67,7 +65,7 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 	return r, errors.Join(
 		o.html.write(func(w io.Writer) error { return page.Write(w, r) }),
 		o.save.write(x.Save),
-		o.print(stdout, r, o),
+		printResult(stdout, o.format, r, o.shown),
 	)
 }
 
@@ -75,7 +73,7 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 // or did not run. It returns an error if there is one.
 func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
 	var failed []string
-	for _, c := range report.Checks(r, o.failOn) {
+	for _, c := range r.Checks(o.shown.FailOn) {
 		if c.Failed {
 			failed = append(failed, c.Name)
 		}
@@ -87,38 +85,24 @@ func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
 	return statusError(exitExceeded)
 }
 
-// printReport writes a report in a format.
-type printReport = func(w io.Writer, r *report.Report, o *reportOutput) error
-
-var reportFormats = map[string]printReport{
-	"table": func(w io.Writer, r *report.Report, o *reportOutput) error {
-		width, colours := terminal(w)
-		return report.WriteTable(w, r, text.Options{Width: width, Colors: colours, Top: o.top})
-	},
-	"markdown": func(w io.Writer, r *report.Report, o *reportOutput) error { return report.WriteMarkdown(w, r, o.top) },
-	"json":     func(w io.Writer, r *report.Report, _ *reportOutput) error { return report.WriteJSON(w, r) },
-	"csv":      func(w io.Writer, r *report.Report, _ *reportOutput) error { return report.WriteCSV(w, r) },
-	"github": func(w io.Writer, r *report.Report, o *reportOutput) error {
-		return checks.WriteGitHub(w, report.Checks(r, o.failOn))
-	},
-	"junit": func(w io.Writer, r *report.Report, o *reportOutput) error {
-		return checks.WriteJUnit(w, "regometer report", report.Checks(r, o.failOn))
-	},
-}
-
-// addFormatFlag adds the flag that chooses one of the formats.
-func addFormatFlag[F any](cmd *cobra.Command, to *F, formats map[string]F) {
-	*to = formats["table"]
-	names := strings.Join(slices.Sorted(maps.Keys(formats)), ", ")
+// addFormatFlag adds the flag that chooses one of the formats of a result.
+func addFormatFlag(cmd *cobra.Command, to *string, r output.Result) {
+	*to = "table"
+	names := strings.Join(output.Formats(r), ", ")
 	cmd.Flags().Func("format", "`format` of the output: "+names+" (default table)", func(name string) error {
-		format, ok := formats[name]
-		if !ok {
+		if !slices.Contains(output.Formats(r), name) {
 			return errors.New("use one of " + names)
 		}
-		*to = format
+		*to = name
 		return nil
 	})
-	complete(cmd, "format", cobra.ShellCompDirectiveNoFileComp, slices.Sorted(maps.Keys(formats))...)
+	complete(cmd, "format", cobra.ShellCompDirectiveNoFileComp, output.Formats(r)...)
+}
+
+// printResult writes a result to standard output.
+func printResult(w io.Writer, format string, r output.Result, o output.Options) error {
+	o.Width, o.Colors = terminal(w)
+	return output.Write(w, format, r, o)
 }
 
 // terminal returns the width of a table on w, and reports whether w shows

@@ -21,7 +21,7 @@ import (
 func newSampleCommand() *cobra.Command {
 	var o samplelog.Options
 	var slower string
-	var log *output
+	var log *outputFile
 	cmd := &cobra.Command{
 		Use:   "sample",
 		Short: "Write a synthetic decision log",
@@ -72,7 +72,7 @@ The forms:
 				progress.on = false // it would appear inside the log
 				return write(cmd.OutOrStdout())
 			}
-			file := &output{outputs: log.outputs, flag: log.flag, name: log.name + samplelog.TruthSuffix, kind: truthKind}
+			file := &outputFile{outputs: log.outputs, flag: log.flag, name: log.name + samplelog.TruthSuffix, kind: truthKind}
 			log.outputs.all = append(log.outputs.all, file)
 			if err := log.outputs.check(cmd, nil); err != nil {
 				return err

@@ -88,6 +88,11 @@ type Limits struct {
 	Cells  int `json:"cells"`
 }
 
+// Within reports whether all limits are at most those of o, except the width.
+func (l Limits) Within(o Limits) bool {
+	return l.Groups <= o.Groups && l.Names <= o.Names && l.Slices <= o.Slices && l.Cells <= o.Cells
+}
+
 // maxLimit is the highest limit, so that the product of two limits fits an
 // int64.
 const maxLimit = 1 << 30

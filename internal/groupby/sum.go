@@ -34,18 +34,23 @@ func (a Sum) String() string {
 	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(a.Lo)).String()
 }
 
-// ParseSum returns the sum whose String is text. It fails if there is none.
-func ParseSum(text []byte) (a Sum, err error) {
+// MarshalJSON returns the sum in decimal.
+func (a Sum) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalJSON sets the sum to that whose String is text. It fails if there is
+// none.
+func (a *Sum) UnmarshalJSON(text []byte) error {
+	*a = Sum{}
 	for i, digit := range text {
 		hi, lo := bits.Mul64(a.Lo, 10)
 		over, high := bits.Mul64(a.Hi, 10)
 		sum := Sum{high, 0}.Plus(Sum{hi, lo}).Plus(Sum{Lo: uint64(digit - '0')})
-		if digit < '0' || digit > '9' || i > 0 && a == (Sum{}) || over > 0 || sum.Hi < high {
-			return Sum{}, fmt.Errorf("invalid sum %.50q: it must be an integer from 0 to 2^128-1", text)
+		if digit < '0' || digit > '9' || i > 0 && *a == (Sum{}) || over > 0 || sum.Hi < high {
+			return fmt.Errorf("invalid sum %.50q: it must be an integer from 0 to 2^128-1", text)
 		}
-		a = sum
+		*a = sum
 	}
-	return a, nil
+	return nil
 }
 
 // Less reports whether a is less than b.

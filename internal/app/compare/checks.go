@@ -7,17 +7,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/regometer/regometer/internal/app/checks"
+	"github.com/regometer/regometer/internal/app/output"
 )
 
 // Checks returns the thresholds as checks, which fail if they are exceeded or
 // cannot be judged. Two more have the outcomes that changed and the stages that
 // are slower.
-func (c *Comparison) Checks() []checks.Check {
-	var all []checks.Check
+func (c *Comparison) Checks([]string) []output.Check {
+	var all []output.Check
 	for _, t := range c.Thresholds {
 		rows, judged := c.Exceed(t)
-		check := checks.Check{Name: t.Text, Failed: len(rows) > 0 || judged == 0}
+		check := output.Check{Name: t.Text, Failed: len(rows) > 0 || judged == 0}
 		for _, r := range rows {
 			at := slices.IndexFunc(r.Changes, func(ch Change) bool { return ch.Name == t.Name })
 			check.Texts = append(check.Texts, describe(r, r.Changes[at]))
@@ -28,7 +28,7 @@ func (c *Comparison) Checks() []checks.Check {
 		all = append(all, check)
 	}
 	found := func(name string, rows []Row, verdicts ...Verdict) {
-		check := checks.Check{Name: name}
+		check := output.Check{Name: name}
 		for _, r := range rows {
 			for _, ch := range r.Changes {
 				if slices.Contains(verdicts, ch.Verdict) {
@@ -49,5 +49,6 @@ func describe(r Row, ch Change) string {
 	if r.Stage != "" {
 		names += ", " + r.Stage
 	}
-	return fmt.Sprintf("%s: %s went from %s to %s, by %s.", names, ch.Name, ch.value(ch.Before), ch.value(ch.After), ch.text(true))
+	change, interval := ch.text()
+	return fmt.Sprintf("%s: %s went from %s to %s, by %s (%s).", names, ch.Name, ch.value(ch.Before), ch.value(ch.After), change, interval)
 }

@@ -20,7 +20,7 @@ func TestChecks(t *testing.T) {
 		}
 		o.Thresholds = append(o.Thresholds, threshold)
 	}
-	got := compareOf(t, before, after, o).Checks()
+	got := compareOf(t, before, after, o).Checks(nil)
 	for i, want := range []struct {
 		failed bool
 		text   string

@@ -52,25 +52,25 @@ func (c *Change) value(side float64) string {
 	return text.Duration(side)
 }
 
-// text returns a change for people to read, with its interval. It leaves the
-// interval out if there is none, or if there is no difference and always is
-// false.
-func (c *Change) text(always bool) string {
-	high, unit := percent(c.High), " %"
-	if math.IsInf(c.High, 1) {
-		high = "any"
-	}
+// text returns a change for people to read, and its interval, or "" if it has
+// none.
+func (c *Change) text() (change, interval string) {
+	unit := " %"
 	if c.share() {
 		unit = " pp"
 	}
-	change := percent(c.Change) + unit
-	if c.Verdict == NoDifference || c.Verdict == TooLittle {
+	change, interval = percent(c.Change)+unit, percent(c.Low)+" to "+percent(c.High)
+	judged := c.Verdict != NoDifference && c.Verdict != TooLittle
+	if !judged {
 		change = string(c.Verdict)
-		if !always || c.Low == -1 || high == "any" {
-			return change
-		}
 	}
-	return fmt.Sprintf("%s (%s to %s)", change, percent(c.Low), high)
+	if math.IsInf(c.High, 1) {
+		interval = percent(c.Low) + " to any"
+	}
+	if !judged && (c.Low == -1 || math.IsInf(c.High, 1)) {
+		interval = ""
+	}
+	return change, interval
 }
 
 // count returns the number of rows with a verdict.
@@ -146,45 +146,13 @@ func (c *Comparison) summary() string {
 
 // claim returns what the intervals claim, and how to see more.
 func (c *Comparison) claim() string {
-	claim := fmt.Sprintf("In brackets: %s. On average, at most %.0f %% of the changes are noise.",
+	claim := fmt.Sprintf("There are %s. On average, at most %.0f %% of the changes are noise.",
 		text.Plural(c.Intervals, "interval"), 100*(1-confidence))
 	if few := count(c.Decisions, TooLittle) + count(c.Stages, TooLittle); few > 0 {
 		claim += " Not judged, for lack of data: " + text.Plural(few, "row") +
-			". Compare longer logs, or look closer at fewer rows: see --path and --stage."
+			". Compare longer logs, or look closer at fewer rows: see `--path` and `--stage`."
 	}
 	return claim
-}
-
-// A remark is text about a group, a stage or a threshold.
-type remark struct {
-	names []string // of a group and a stage, or a threshold
-	text  string
-}
-
-// remarks returns a list of the groups and stages that only one report has, and
-// a list of thresholds. It returns only the first top groups and stages, or all
-// if top is 0. It leaves out empty lists.
-func (c *Comparison) remarks(top int) (lists [][]remark) {
-	var only, thresholds []remark
-	for i, o := range c.Only {
-		if top > 0 && i == top {
-			only = append(only, remark{nil, "and " + text.Count(len(c.Only)-i) + " more on one side only: see --top"})
-			break
-		}
-		side, n := "before", o.Before
-		if o.After > 0 {
-			side, n = "after", o.After
-		}
-		names, what := []string{o.Key, o.Stage}, "duration"
-		if o.Stage == "" {
-			names, what = names[:1], "decision"
-		}
-		only = append(only, remark{names, fmt.Sprintf("only %s: %s", side, text.Plural(n, what))})
-	}
-	for _, t := range c.Thresholds {
-		thresholds = append(thresholds, remark{[]string{t.Text}, c.verdict(t)})
-	}
-	return slices.DeleteFunc([][]remark{only, thresholds}, func(list []remark) bool { return len(list) == 0 })
 }
 
 // verdict says whether a threshold is exceeded.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/text"
 )
 
@@ -97,13 +98,10 @@ func golden(t *testing.T, name string, got []byte) {
 func TestWrite(t *testing.T) {
 	c := shown()
 	for name, write := range map[string]func(w io.Writer) error{
-		"table-60.golden":  func(b io.Writer) error { return c.WriteTable(b, text.Options{Width: 60}) },
-		"table-80.golden":  func(b io.Writer) error { return c.WriteTable(b, text.Options{}) },
-		"table-120.golden": func(b io.Writer) error { return c.WriteTable(b, text.Options{Width: 120}) },
-		"table-top.golden": func(b io.Writer) error { return c.WriteTable(b, text.Options{Top: 2}) },
-		"markdown.golden":  func(b io.Writer) error { return c.WriteMarkdown(b, 0) },
+		"table-120.golden": func(b io.Writer) error { return output.Write(b, "table", c, output.Options{Width: 120}) },
+		"table-top.golden": func(b io.Writer) error { return output.Write(b, "table", c, output.Options{Top: 2}) },
+		"markdown.golden":  func(b io.Writer) error { return output.Write(b, "markdown", c, output.Options{}) },
 		"json.golden":      func(b io.Writer) error { return c.WriteJSON(b) },
-		"empty.golden":     func(b io.Writer) error { return new(Comparison).WriteTable(b, text.Options{}) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -121,7 +119,7 @@ func TestTableFits(t *testing.T) {
 	c.Only = append(c.Only, Only{strings.Repeat("很长", 100), "\u202e", 1, 0})
 	for width := 60; width < 250; width++ {
 		var b bytes.Buffer
-		if err := c.WriteTable(&b, text.Options{Width: width}); err != nil {
+		if err := output.Write(&b, "table", c, output.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
@@ -150,6 +148,7 @@ func TestSummary(t *testing.T) {
 		want string
 		c    Comparison
 	}{
+		{"The two sides have no path in common.", Comparison{By: "path"}},
 		{"Decisions changed in 1 of 2 paths.", Comparison{By: "path", Decisions: []Row{row(Changed, NoDifference, More), few}}},
 		{"No change of decisions found in 1 path. Only before: 1 path with 7 decisions. Only after: 2 paths with 5 decisions. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{same},
 			Only: []Only{{Key: "a", Before: 7}, {Key: "b", Stage: "s", Before: 9}, {Key: "c", After: 2}, {Key: "d", After: 3}}}},

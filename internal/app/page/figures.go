@@ -45,6 +45,13 @@ type figure struct {
 	Note         string        // below it
 }
 
+// draw draws a chart for screens and for phones. The text is for readers who do
+// not see it.
+func (f *figure) draw(text string, chartFor func(chart.Format) *chart.Chart) *figure {
+	f.Wide, f.Narrow = chartFor(wide).HTML(text), chartFor(narrow).HTML(text)
+	return f
+}
+
 // An entry explains a colour.
 type entry struct {
 	Ink  chart.Ink
@@ -122,13 +129,11 @@ func (v *view) Latency() *figure {
 	}
 	f.Note += v.marksNote()
 	text := fmt.Sprintf("Latency of %s over time. Over all, %s. %s", name, c.quantiles(), f.Note)
-	draw := func(to chart.Format) template.HTML {
+	return f.draw(text, func(to chart.Format) *chart.Chart {
 		drawn := c.draw(to, c)
 		drawn.Marks(inkText, v.marks(""))
-		return drawn.HTML(text)
-	}
-	f.Wide, f.Narrow = draw(wide), draw(narrow)
-	return f
+		return drawn
+	})
 }
 
 // GroupLatencies draws the latency of the slowest groups over time, on the same
@@ -284,7 +289,7 @@ func (v *view) OutcomesOverTime() *figure {
 	}
 	y := chart.Amounts(highest, threeDigitsAtMost)
 	y.Label = "decisions a second"
-	draw := func(to chart.Format) template.HTML {
+	return f.draw(text, func(to chart.Format) *chart.Chart {
 		c := chart.New(to, chart.Times(begins[0], begins[len(begins)-1]+width, to.Ticks), y)
 		// From the top down, because each area covers the lower part of the one
 		// before.
@@ -294,10 +299,8 @@ func (v *view) OutcomesOverTime() *figure {
 			}
 		}
 		c.Marks(inkText, v.marks(""))
-		return c.HTML(text)
-	}
-	f.Wide, f.Narrow = draw(wide), draw(narrow)
-	return f
+		return c
+	})
 }
 
 // sliver is the least height of an outcome without a result, as a share of the
@@ -357,7 +360,10 @@ func (v *view) Shares() *figure {
 		return nil
 	}
 	shown, more := atMost(v.stages, maxShares)
-	draw := func(width float64) *chart.Chart {
+	text := fmt.Sprintf("Share of the time by stage. The largest is that of %s: %s", labelText(shown[0].Name), percent(report.Share(shown[0].Self, v.Total.Time)))
+	f := &figure{Note: moreOf(more, "stage")}
+	return f.draw(text, func(to chart.Format) *chart.Chart {
+		width := to.Width
 		c := &chart.Chart{Format: chart.Format{Width: width, Height: barHeight * float64(len(shown))}}
 		for i, s := range shown {
 			top, share := barHeight*float64(i), report.Share(s.Self, v.Total.Time)
@@ -367,7 +373,5 @@ func (v *view) Shares() *figure {
 			c.Path("i-share", fmt.Sprintf("M0,%gh%.5gv10H0Z", top+15, width*min(share, 1)))
 		}
 		return c
-	}
-	text := fmt.Sprintf("Share of the time by stage. The largest is that of %s: %s", labelText(shown[0].Name), percent(report.Share(shown[0].Self, v.Total.Time)))
-	return &figure{Wide: draw(wide.Width).HTML(text), Narrow: draw(narrow.Width).HTML(text), Note: moreOf(more, "stage")}
+	})
 }

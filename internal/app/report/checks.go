@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/internal/app/checks"
+	"github.com/regometer/regometer/internal/app/output"
 )
 
 // Checks returns the rules as checks. A check fails if its rule is in failOn and
 // has a finding or did not run, or if failOn has Fault and the rule found one.
-func Checks(r *Report, failOn []string) []checks.Check {
-	all := make([]checks.Check, 0, len(rules))
+func (r *Report) Checks(failOn []string) []output.Check {
+	all := make([]output.Check, 0, len(rules))
 	for _, name := range RuleNames() {
-		c := checks.Check{Name: name}
+		c := output.Check{Name: name}
 		for _, f := range r.Findings {
 			if f.Rule == name {
 				c.Failed = c.Failed || f.Severity == Fault && slices.Contains(failOn, Fault)

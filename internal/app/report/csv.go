@@ -6,9 +6,9 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/regometer/regometer/outcome"
 )
@@ -27,7 +27,7 @@ import (
 // because a spreadsheet would take them for formulas. Control characters are
 // written as in a Go string. Bytes that are not UTF-8 become U+FFFD. The error
 // is that of w.
-func WriteCSV(w io.Writer, r *Report) error {
+func (r *Report) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	row := []string{csvText(r.By), "decisions"}
 	for o := range r.Total.Outcomes {
@@ -63,16 +63,12 @@ func WriteCSV(w io.Writer, r *Report) error {
 // csvText returns text from a log as a cell that is not a formula and has no
 // control characters.
 func csvText(s string) string {
-	var cell strings.Builder
-	for i, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		switch {
-		case unicode.IsControl(r):
-			cell.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-			continue
-		case i == 0 && strings.ContainsRune("=+-@", r):
-			cell.WriteByte('\'')
-		}
-		cell.WriteRune(r)
+	if strings.IndexAny(s, "=+-@") == 0 {
+		s = "'" + s
 	}
-	return cell.String()
+	return controls.ReplaceAllStringFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r string) string {
+		return strings.Trim(strconv.Quote(r), `"`)
+	})
 }
+
+var controls = regexp.MustCompile(`\p{Cc}`)

@@ -66,7 +66,7 @@ func newData(o *Options) (*Data, error) {
 	return &Data{
 		exact: exact,
 		by:    o.By, groups: groups, revisions: revisions, paths: paths, servers: new(names), clients: new(names), whole: whole,
-		slowest: slowest{limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
+		slowest: slowest{Limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
 		unselected: unselected{first: logread.NoTime, last: logread.NoTime},
 	}, nil
 }
@@ -90,16 +90,15 @@ func (x *Data) Merge(o *Data) error {
 	switch {
 	case x.by != o.by:
 		return fmt.Errorf("one is grouped by %s, the other by %s: make both with the same --by", x.by, o.by)
-	case x.slowest.limit != o.slowest.limit:
+	case x.slowest.Limit != o.slowest.Limit:
 		return fmt.Errorf("one has the %d slowest decisions, the other the %d slowest: make both with the same --slowest",
-			x.slowest.limit, o.slowest.limit)
+			x.slowest.Limit, o.slowest.Limit)
 	}
-	if err := cmp.Or(x.groups.Merge(o.groups), x.revisions.Merge(o.revisions)); err != nil {
-		return err
-	}
-	for of, with := range map[*groupby.Groups]*groupby.Groups{x.paths: o.paths, x.whole: o.whole} {
-		if of != nil {
-			if err := of.Merge(with); err != nil {
+	_, tables := x.tables()
+	_, others := o.tables()
+	for i, of := range tables {
+		if *of != nil {
+			if err := (*of).Merge(*others[i]); err != nil {
 				return err
 			}
 		}
@@ -124,17 +123,20 @@ func (x *Data) Merge(o *Data) error {
 
 // merge adds o. The caller checks the totals.
 func (in *Inputs) merge(o *Inputs) {
-	in.Files += o.Files
-	in.Bytes += o.Bytes
-	in.Decisions += o.Decisions
-	in.OtherLines += o.OtherLines
-	g, add := &in.Gaps, &o.Gaps
-	g.Time, g.Duration, g.Metric = g.Time+add.Time, g.Duration+add.Duration, g.Metric+add.Metric
-	g.Result, g.Any, g.Unplaced = g.Result+add.Result, g.Any+add.Any, g.Unplaced+add.Unplaced
+	others := o.totals()
+	for i, n := range in.totals() {
+		*n += *others[i]
+	}
 	in.Unrecognised = cmp.Or(in.Unrecognised, o.Unrecognised)
 	for _, p := range o.Problems {
 		in.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
 	}
+}
+
+// totals returns the numbers of in, except those of problems.
+func (in *Inputs) totals() []*int64 {
+	g := &in.Gaps
+	return []*int64{&in.Files, &in.Bytes, &in.Decisions, &in.OtherLines, &g.Time, &g.Duration, &g.Metric, &g.Result, &g.Any, &g.Unplaced}
 }
 
 // maxTotal limits totals, so that the totals of many files can be added up.
@@ -142,13 +144,13 @@ const maxTotal = 1 << 56
 
 // check returns an error if a total is negative or too large.
 func (in *Inputs) check() error {
-	totals := []int64{in.Files, in.Bytes, in.Decisions, in.OtherLines, in.Gaps.Time, in.Gaps.Duration, in.Gaps.Result, in.Gaps.Any, in.Gaps.Metric, in.Gaps.Unplaced}
-	for _, p := range in.Problems {
-		totals = append(totals, p.Count)
+	totals := in.totals()
+	for i := range in.Problems {
+		totals = append(totals, &in.Problems[i].Count)
 	}
 	for _, n := range totals {
-		if n < 0 || n > maxTotal {
-			return fmt.Errorf("a total of the inputs is %d: it must be from 0 to 2^56", n)
+		if *n < 0 || *n > maxTotal {
+			return fmt.Errorf("a total of the inputs is %d: it must be from 0 to 2^56", *n)
 		}
 	}
 	return nil
@@ -225,7 +227,7 @@ func (x *Data) Report() *Report {
 		r.Groups = groupsByTime(x.groups, x.exact)
 	}
 	r.Revisions = revisionsOf(x.revisions)
-	r.Slowest = slices.Clone(x.slowest.kept)
+	r.Slowest = slices.Clone(x.slowest.Kept)
 	scanning.Wait()
 	if wrapperTimes(r) == "" {
 		r.byScan = findScanned(r, s)

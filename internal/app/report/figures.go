@@ -70,18 +70,11 @@ func (f *Figures) fields() []string {
 // quantiles returns the quantiles of ranks as integers, from the least to the
 // greatest value. All are 0 if there are no values.
 func quantiles(d *exphist.Snapshot) (q [len(ranks)]int64) {
-	if d.Count() == 0 {
-		return q
-	}
 	var values [len(ranks)]float64
 	for i, v := range d.AppendQuantiles(values[:0], ranks[:]...) {
-		switch v = math.Round(v); {
-		case v <= float64(d.Min()):
-			q[i] = d.Min()
-		case v >= float64(d.Max()):
-			q[i] = d.Max()
-		default:
-			q[i] = int64(v)
+		q[i] = d.Max()
+		if v = math.Round(v); v < float64(q[i]) {
+			q[i] = max(int64(v), d.Min())
 		}
 	}
 	return q

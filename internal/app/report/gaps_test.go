@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/app/output"
 )
 
 // logOf returns a log of n events with these members beside those of all.
@@ -87,7 +87,7 @@ func TestGaps(t *testing.T) {
 		if r.Inputs.Gaps != want.gaps || !strings.Contains(said, want.says) || strings.Join(silent, " ") != want.silent {
 			t.Errorf("%s: gaps %+v, %s, silent %q", want.says, r.Inputs.Gaps, said, silent)
 		}
-		table := tableOf(t, r, text.Options{Width: 4000})
+		table := tableOf(t, r, output.Options{Width: 4000})
 		if strings.Contains(table, "Nothing stands out") != want.whole || !strings.HasPrefix(strings.Join(strings.Fields(table), " "), strings.ReplaceAll(said, "\n", " ")) {
 			t.Errorf("%s\nwhole: %t", table, want.whole)
 		}

@@ -26,7 +26,7 @@ import (
 // bits. Outcomes of 0 are included, and counters of 0 are left out. Names
 // within outcomes, counters and stages are sorted. Bytes that are not UTF-8
 // become U+FFFD. The error is that of w.
-func WriteJSON(w io.Writer, r *Report) error {
+func (r *Report) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	in := r.Inputs
 	if in.Problems == nil {
@@ -82,15 +82,15 @@ func marshalGroup(by string, g *Group) []byte {
 		Decisions uint64                     `json:"decisions"`
 		Outcomes  map[string]uint64          `json:"outcomes"`
 		Bytes     groupby.Sizes              `json:"bytes,omitzero"`
-		Counters  map[string]json.Number     `json:"counters"`
+		Counters  map[string]groupby.Sum     `json:"counters"`
 		Stages    map[string]json.RawMessage `json:"stages"`
-	}{g.Decisions, map[string]uint64{}, g.Sizes, map[string]json.Number{}, map[string]json.RawMessage{}}
+	}{g.Decisions, map[string]uint64{}, g.Sizes, map[string]groupby.Sum{}, map[string]json.RawMessage{}}
 	for o, n := range g.Outcomes {
 		group.Outcomes[outcome.Outcome(o).String()] = n
 	}
 	for _, c := range g.Counters {
 		if c.Total != (groupby.Sum{}) {
-			group.Counters[c.Name] = json.Number(c.Total.String())
+			group.Counters[c.Name] = c.Total
 		}
 	}
 	for i := range g.Stages {

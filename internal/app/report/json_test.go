@@ -13,7 +13,7 @@ import (
 
 func TestWriteJSONEmpty(t *testing.T) {
 	got := written(t, func(w io.Writer) error {
-		return WriteJSON(w, &Report{From: logread.NoTime, To: logread.NoTime})
+		return (&Report{From: logread.NoTime, To: logread.NoTime}).WriteJSON(w)
 	})
 	want := `{"version":1,"inputs":{"files":0,"bytes":0,"decisions":0,"other_lines":0,"problems":[],` +
 		`"repeats":{"count":0,"left_out":0,"reused_ids":0,"sample":0,"without_id":0},` +
@@ -38,7 +38,7 @@ func TestKeyedJSON(t *testing.T) {
 	}
 	r := sample(t)
 	r.By = "hour"
-	if got := written(t, func(w io.Writer) error { return WriteJSON(w, r) }); strings.Count(got, `{"hour":"`) < r.Groups.Len() {
+	if got := written(t, func(w io.Writer) error { return r.WriteJSON(w) }); strings.Count(got, `{"hour":"`) < r.Groups.Len() {
 		t.Errorf("groups by hour lack the member hour: %s", got)
 	}
 }

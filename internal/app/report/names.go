@@ -60,11 +60,12 @@ func (n *names) sum(name hashed) *seen {
 	if at == len(n.sums) {
 		n.sums = append(n.sums, unseen)
 	}
-	if len(n.sums) > maxNames {
+	for len(n.sums) > maxNames {
 		n.thin(n.limit / 2)
-		if at = int(n.find(name.hash)); at < 0 {
-			return nil
-		}
+		at = int(n.find(name.hash))
+	}
+	if at < 0 {
+		return nil
 	}
 	return &n.sums[at]
 }

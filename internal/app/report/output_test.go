@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/samplelog"
-	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 )
@@ -167,17 +167,15 @@ func sample(t testing.TB) *Report {
 
 func TestGolden(t *testing.T) {
 	r := sample(t)
-	for _, columns := range []int{80, 120, 200} {
-		golden(t, fmt.Sprintf("table-%d.golden", columns), []byte(written(t, func(w io.Writer) error {
-			return WriteTable(w, r, text.Options{Width: columns, Top: 6})
-		})))
-	}
+	golden(t, "table-80.golden", []byte(written(t, func(w io.Writer) error {
+		return output.Write(w, "table", r, output.Options{Top: 6})
+	})))
 	golden(t, "table-colors.golden", []byte(written(t, func(w io.Writer) error {
-		return WriteTable(w, r, text.Options{Top: 1, Colors: true})
+		return output.Write(w, "table", r, output.Options{Top: 1, Colors: true})
 	})))
 	golden(t, "markdown.golden", []byte(written(t, func(w io.Writer) error {
-		return WriteMarkdown(w, r, 6)
+		return output.Write(w, "markdown", r, output.Options{Top: 6})
 	})))
-	golden(t, "json.golden", []byte(written(t, func(w io.Writer) error { return WriteJSON(w, r) })))
-	golden(t, "csv.golden", []byte(written(t, func(w io.Writer) error { return WriteCSV(w, r) })))
+	golden(t, "json.golden", []byte(written(t, func(w io.Writer) error { return r.WriteJSON(w) })))
+	golden(t, "csv.golden", []byte(written(t, func(w io.Writer) error { return r.WriteCSV(w) })))
 }

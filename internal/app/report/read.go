@@ -80,7 +80,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 		for _, in := range r.inputs {
 			r.open(ctx, in)
 		}
-		r.sendSmall(ctx)
 		close(r.jobs)
 		wg.Wait()
 	}()
@@ -112,9 +111,8 @@ type reading struct {
 	Options
 	start  time.Time
 	inputs []*input
-	small  []*input           // the small files that no job has yet
 	of     int64              // bytes of all inputs, or -1 if their sizes are unknown
-	jobs   chan func(*worker) // each reads a part, or several small files
+	jobs   chan func(*worker) // each reads a part, or a small file
 	fail   context.CancelCauseFunc
 	sample *sampleLimit
 	keys   *keySet // of all workers
@@ -176,14 +174,12 @@ func (in *input) sum() *Inputs {
 		all.merge(in.members)
 		return all
 	}
-	if all.Decisions == 0 && line > 0 {
-		all.problem(NoDecisionLog, 1, Place{in.Name, 1})
-	}
-	if all.Decisions == 0 && line > 0 {
-		all.Unrecognised = called(in.Name) + describe(all.Unrecognised)
-	} else {
+	if all.Decisions > 0 || line == 0 {
 		all.Unrecognised = ""
+		return all
 	}
+	all.problem(NoDecisionLog, 1, Place{in.Name, 1})
+	all.Unrecognised = called(in.Name) + describe(all.Unrecognised)
 	return all
 }
 
@@ -214,9 +210,7 @@ func (r *reading) open(ctx context.Context, in *input) {
 		r.send(ctx, in, text, func() {})
 		return
 	case in.Info.Size() < smallSize:
-		if r.small = append(r.small, in); len(r.small) == smallFiles {
-			r.sendSmall(ctx)
-		}
+		r.jobs <- func(w *worker) { w.readSmall(ctx, in) }
 		return
 	}
 	f, err := os.Open(in.Name)
@@ -233,19 +227,8 @@ func (r *reading) open(ctx context.Context, in *input) {
 	r.cut(ctx, in, f, size)
 }
 
-// smallSize and smallFiles bound a job of small files.
-const smallSize, smallFiles = 64 << 10, 64
-
-// sendSmall hands out the small files, which a worker opens.
-func (r *reading) sendSmall(ctx context.Context) {
-	files := r.small
-	r.small = nil
-	r.jobs <- func(w *worker) {
-		for _, in := range files {
-			w.readSmall(ctx, in)
-		}
-	}
-}
+// smallSize limits the files that a worker opens itself.
+const smallSize = 64 << 10
 
 // leastPart and greatestPart roughly limit the size of a part of a large file.
 // Tests lower them.

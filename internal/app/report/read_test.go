@@ -38,7 +38,7 @@ func jsonReport(t *testing.T, o Options) ([]byte, map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := []byte(written(t, func(w io.Writer) error { return WriteJSON(w, x.Report()) }))
+	text := []byte(written(t, func(w io.Writer) error { return x.Report().WriteJSON(w) }))
 	return text, parsed(t, text)
 }
 

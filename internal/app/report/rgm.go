@@ -5,11 +5,11 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,47 +25,41 @@ import (
 
 const formatVersion = 1
 
-// saved is the JSON form of Data. The members have the order of the fields. The
-// version comes first, because savedText checks it there.
-type saved struct {
-	Version      int             `json:"regometer_report"`
-	By           string          `json:"by"`
-	SlowestLimit int             `json:"slowest_limit"`
-	Interrupted  bool            `json:"interrupted,omitzero"`
-	Files        int64           `json:"files"`
-	Bytes        int64           `json:"bytes"`
-	Decisions    int64           `json:"decisions"`
-	OtherLines   int64           `json:"other_lines"`
-	Problems     []Problem       `json:"problems,omitempty"`
-	Gaps         Gaps            `json:"gaps,omitzero"`
-	SampleLimit  uint64          `json:"sample_limit"`
-	Names        []string        `json:"names,omitempty"`
-	Sample       []savedSample   `json:"sample,omitempty"`
-	IDs          savedIDs        `json:"ids,omitzero"`
-	Slowest      []SlowDecision  `json:"slowest,omitempty"`
-	Largest      largest         `json:"largest,omitzero"`
-	Groups       *groupby.Groups `json:"groups"`
-	Revisions    *groupby.Groups `json:"revisions"`
-	Paths        *groupby.Groups `json:"paths,omitzero"`
-	Servers      savedNames      `json:"servers,omitzero"`
-	Clients      savedNames      `json:"clients,omitzero"`
-	Whole        *groupby.Groups `json:"whole,omitzero"`
+// savedHead is the first line of saved Data. The members have the order of the
+// fields. The version comes first, because savedText checks it there.
+type savedHead struct {
+	Version     int           `json:"regometer_report"`
+	By          string        `json:"by"`
+	Interrupted bool          `json:"interrupted,omitzero"`
+	Inputs      Inputs        `json:"inputs"` // without the repeats
+	SampleLimit uint64        `json:"sample_limit"`
+	Names       []string      `json:"names,omitempty"`
+	Sample      []savedSample `json:"sample,omitempty"`
+	IDs         savedIDs      `json:"ids,omitzero"`
+	Slowest     slowest       `json:"slowest"`
+	Largest     largest       `json:"largest,omitzero"`
+	Servers     savedNames    `json:"servers,omitzero"`
+	Clients     savedNames    `json:"clients,omitzero"`
+	Tables      []savedTable  `json:"tables"`
 }
 
-type savedGroups struct {
+type savedTable struct {
+	Table    string           `json:"table"`
 	Limits   groupby.Limits   `json:"limits"`
 	Width    int64            `json:"width"`
 	Overflow groupby.Overflow `json:"overflow"`
-	List     list             `json:"list"`
 }
 
-type savedGroup struct {
-	Key    string        `json:"key"`
-	From   int64         `json:"from"`
-	To     int64         `json:"to"`
-	Errors []savedError  `json:"errors,omitempty"`
-	Sizes  groupby.Sizes `json:"sizes,omitzero"`
-	Slices list          `json:"slices"`
+// savedSlice is each other line: a slice of time of a group. The first one has
+// what the group has besides slices.
+type savedSlice struct {
+	Table         string        `json:"table"`
+	Key           string        `json:"key"`
+	From          int64         `json:"from,omitzero"`
+	To            int64         `json:"to,omitzero"`
+	Errors        []savedError  `json:"errors,omitempty"`
+	Sizes         groupby.Sizes `json:"sizes,omitzero"`
+	groupby.Slice `json:",inline"`
 }
 
 type savedError struct {
@@ -91,160 +85,182 @@ type savedStage struct {
 	counts  []uint64 // of all buckets from the first on
 }
 
-// marshalers write the types of other packages.
-var marshalers = json.WithMarshalers(json.JoinMarshalers(
-	json.MarshalToFunc(writeSum), json.MarshalToFunc(writeStage), json.MarshalToFunc(writeGroups),
-	json.MarshalToFunc(func(enc *jsontext.Encoder, o outcome.Outcome) error {
-		return enc.WriteToken(jsontext.String(o.String()))
-	}),
-))
-
-// unmarshalers read the types of other packages. They also limit the lengths of
-// lists, because short elements of a damaged file can take much memory.
-func unmarshalers() json.Options {
-	var memory savedStage // used again, because buckets are most of a file
-	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](1000), limited[Place](firstPlaces), limited[occurrences](len(repeats{})), limited[string](sampledNames*sampleSize), limited[Member](mostNames), limited[savedSample](sampleSize), limited[[]byte](keyShards), limited[SlowDecision](maxSlowest),
-		limited[StageTime](slowStages), limited[savedError](1000), limited[groupby.Stage](1<<17), limited[groupby.Counter](1<<17),
-		json.UnmarshalFromFunc(readOutcome), json.UnmarshalFromFunc(readSum),
-		json.UnmarshalFromFunc(memory.read), json.UnmarshalFromFunc(readGroups),
-	))
+// tables returns the groups of x, by the names that they have in a file. Some
+// may be nil.
+func (x *Data) tables() (names [4]string, tables [4]**groupby.Groups) {
+	return [4]string{"groups", "revisions", "paths", "whole"}, [4]**groupby.Groups{&x.groups, &x.revisions, &x.paths, &x.whole}
 }
 
-// limited returns a reader of lists, which fails if a list has more elements
-// than the limit.
-func limited[T any](limit int) *json.Unmarshalers {
-	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, list *[]T) error {
-		*list = (*list)[:0]
-		return eachElement(dec, func() error {
-			if len(*list) == limit {
-				return fmt.Errorf("a list has more than %d elements", limit)
-			}
-			*list = slices.Grow(*list, 1)[:len(*list)+1]
-			v := &(*list)[len(*list)-1]
-			*v = *new(T)
-			return json.UnmarshalDecode(dec, v)
-		})
-	})
-}
-
-// eachElement calls read for each element of a list.
-func eachElement(dec *jsontext.Decoder, read func() error) error {
-	begin, err := dec.ReadToken()
-	if err != nil {
-		return err
-	}
-	if begin.Kind() != '[' {
-		return errors.New("a list must be in brackets")
-	}
-	for dec.PeekKind() != ']' {
-		if err := read(); err != nil {
-			return err
-		}
-	}
-	_, err = dec.ReadToken()
-	return err
-}
+var marshalers = json.WithMarshalers(json.MarshalToFunc(writeStage))
 
 // writeJSON writes x. Data with the same content give the same bytes.
 func (x *Data) writeJSON(w io.Writer) error {
-	in := &x.inputs
-	s := saved{
-		Version: formatVersion, By: x.by, SlowestLimit: x.slowest.limit, Interrupted: x.interrupted,
-		Files: in.Files, Bytes: in.Bytes, Decisions: in.Decisions, OtherLines: in.OtherLines, Problems: in.Problems, Gaps: in.Gaps,
-		IDs: x.ids.saved(), Slowest: x.slowest.kept, Largest: x.largest, Groups: x.groups, Revisions: x.revisions,
-		Paths: x.paths, Servers: x.servers.save(), Clients: x.clients.save(), Whole: x.whole,
+	s := savedHead{
+		Version: formatVersion, By: x.by, Interrupted: x.interrupted, Inputs: x.inputs, IDs: x.ids.saved(),
+		Slowest: x.slowest, Largest: x.largest, Servers: x.servers.save(), Clients: x.clients.save(),
 	}
 	x.saveSample(&s)
-	return json.MarshalWrite(w, &s, jsontext.AllowInvalidUTF8(true), marshalers)
-}
-
-// readJSON reads what writeJSON wrote. It fails if the content is invalid.
-func readJSON(r io.Reader) (*Data, error) {
-	var s saved
-	if err := json.UnmarshalRead(r, &s, json.RejectUnknownMembers(true), unmarshalers()); err != nil {
-		return nil, err
-	}
-	x := &Data{groups: s.Groups, revisions: s.Revisions, paths: s.Paths, whole: s.Whole, ids: decisionIDs{set: new(keySet)}}
-	x.by, x.interrupted = s.By, s.Interrupted
-	x.slowest, x.largest = slowest{limit: s.SlowestLimit, kept: s.Slowest}, s.Largest
-	x.inputs = Inputs{Files: s.Files, Bytes: s.Bytes, Decisions: s.Decisions, OtherLines: s.OtherLines, Gaps: s.Gaps}
-	if _, err := keyOf(x.by); err != nil {
-		return nil, err
-	}
-	if x.groups == nil || x.revisions == nil || (x.paths == nil) != (x.by == "path") {
-		return nil, errors.New("it lacks groups, revisions or paths")
-	}
-	var err error
-	if x.servers, err = s.Servers.restore(); err == nil {
-		x.clients, err = s.Clients.restore()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if inSeveral(x.by) != (x.whole != nil) {
-		return nil, fmt.Errorf("grouped by %s, it has no totals, or has totals for no reason", x.by)
-	}
-	if x.slowest.limit < 0 || x.slowest.limit > maxSlowest {
-		return nil, fmt.Errorf("slowest_limit is %d: it must be from 0 to %d", x.slowest.limit, maxSlowest)
-	}
-	for _, p := range s.Problems {
-		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
-	}
-	return x, errors.Join(x.ids.read(&s.IDs), x.readSample(&s), x.checkSlowest(), x.largest.check(), x.inputs.check())
-}
-
-// checkSlowest checks the slowest decisions, and sets their durations.
-func (x *Data) checkSlowest() error {
-	if n, limit := len(x.slowest.kept), x.slowest.limit; n > limit {
-		return fmt.Errorf("it has %d slowest decisions: at most %d are allowed", n, limit)
-	}
-	for i := range x.slowest.kept {
-		d := &x.slowest.kept[i]
-		if len(d.Stages) == 0 {
-			return errors.New("a decision has no stages")
+	names, tables := x.tables()
+	for i, name := range names {
+		if g := *tables[i]; g != nil {
+			s.Tables = append(s.Tables, savedTable{name, g.Limits(), g.Width(), g.Overflow()})
 		}
-		for _, t := range d.Stages {
-			if t.Took < 0 {
-				return fmt.Errorf("a decision took %d ns in stage %.80q", t.Took, t.Stage)
+	}
+	enc := jsontext.NewEncoder(&limitedWriter{w, maxHead}, jsontext.AllowInvalidUTF8(true))
+	if err := json.MarshalEncode(enc, &s); err != nil {
+		return err
+	}
+	enc.Reset(&limitedWriter{w, maxJSON}, jsontext.AllowInvalidUTF8(true))
+	for i, name := range names {
+		if *tables[i] == nil {
+			continue
+		}
+		for g := range (*tables[i]).Parts() {
+			line := savedSlice{Table: name, Key: g.Key, From: g.First, To: g.Last, Sizes: g.Sizes}
+			for _, e := range g.Errors {
+				line.Errors = append(line.Errors, savedError(e))
+			}
+			for _, line.Slice = range g.Slices {
+				if err := json.MarshalEncode(enc, &line, marshalers); err != nil {
+					return err
+				}
+				line = savedSlice{Table: name, Key: g.Key}
 			}
 		}
-		d.Took = d.Stages[0].Took
 	}
-	x.slowest.cut()
 	return nil
 }
 
-// readOutcome reads the name of an outcome.
-func readOutcome(dec *jsontext.Decoder, o *outcome.Outcome) error {
-	var name string
-	if err := json.UnmarshalDecode(dec, &name); err != nil {
+// unmarshalers limit the memory of the lists of a line to left, because short
+// elements of a damaged file can take much memory.
+func unmarshalers(left *uintptr) json.Options {
+	var memory savedStage // used again, because buckets are most of a file
+	return json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
+		limited[Problem](left), limited[Place](left), limited[occurrences](left), limited[string](left), limited[Member](left),
+		limited[savedSample](left), limited[[]byte](left), limited[SlowDecision](left), limited[StageTime](left), limited[savedTable](left),
+		limited[savedError](left), limited[groupby.Stage](left), limited[groupby.Counter](left), json.UnmarshalFromFunc(memory.read),
+	)))
+}
+
+// limited returns a reader of lists, which takes the memory of the elements from
+// left.
+func limited[T any](left *uintptr) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, list *[]T) error {
+		*list = (*list)[:0]
+		if dec.PeekKind() != '[' {
+			return errors.New("a list must be in brackets")
+		}
+		_, _ = dec.ReadToken() // which PeekKind has seen
+		for dec.PeekKind() != ']' {
+			size := unsafe.Sizeof(*new(T))
+			if size > *left {
+				return errors.New("its lists are too long")
+			}
+			*left -= size
+			*list = slices.Grow(*list, 1)[:len(*list)+1]
+			v := &(*list)[len(*list)-1]
+			*v = *new(T)
+			if err := json.UnmarshalDecode(dec, v); err != nil {
+				return err
+			}
+		}
+		_, err := dec.ReadToken()
 		return err
+	})
+}
+
+// readJSON reads what writeJSON wrote. It fails if the content is invalid.
+func readJSON(r *io.LimitedReader) (*Data, error) {
+	left := uintptr(maxHead)
+	options := unmarshalers(&left)
+	dec := jsontext.NewDecoder(r)
+	var s savedHead
+	if err := json.UnmarshalDecode(dec, &s, options); err != nil {
+		return nil, err
 	}
-	for *o = range outcome.Cancelled + 1 {
-		if o.String() == name {
-			return nil
+	x, err := s.restore()
+	if err != nil {
+		return nil, err
+	}
+	r.N = maxJSON + 1
+	var line savedSlice
+	var table, key string
+	var part *groupby.Part // of the key
+	for {
+		left = maxLine
+		line = savedSlice{Slice: groupby.Slice{Stages: line.Stages[:0], Counters: line.Counters[:0]}}
+		err := json.UnmarshalDecode(dec, &line, options)
+		isEnd := errors.Is(err, io.EOF)
+		if err != nil && !isEnd {
+			return nil, err
+		}
+		if isEnd || part == nil || line.Table != table || line.Key != key {
+			if part != nil {
+				if err := part.End(); err != nil {
+					return nil, err
+				}
+			}
+			if isEnd {
+				return x, nil
+			}
+			if part, err = x.insert(&line); err != nil {
+				return nil, err
+			}
+			table, key = line.Table, line.Key
+		}
+		if err := part.AddSlice(&line.Slice); err != nil {
+			return nil, err
 		}
 	}
-	return fmt.Errorf("a decision has the unknown outcome %.80q", name)
 }
 
-// writeSum writes a sum of 128 bits as an integer.
-func writeSum(enc *jsontext.Encoder, s groupby.Sum) error {
-	if s.Hi == 0 {
-		return enc.WriteToken(jsontext.Uint(s.Lo))
+// restore returns the data without the groups' slices.
+func (s *savedHead) restore() (*Data, error) {
+	x := &Data{by: s.By, interrupted: s.Interrupted, inputs: s.Inputs, slowest: s.Slowest, largest: s.Largest, ids: decisionIDs{set: new(keySet)}}
+	x.inputs.Problems, x.inputs.Repeats = nil, Repeats{}
+	for _, p := range s.Inputs.Problems {
+		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
 	}
-	return enc.WriteValue(jsontext.Value(s.String()))
+	names, tables := x.tables()
+	for _, t := range s.Tables {
+		i := slices.Index(names[:], t.Table)
+		if most, _ := groupby.New(groupby.Limits{}); i < 0 || !t.Limits.Within(most.Limits()) {
+			return nil, fmt.Errorf("the table %.80q is unknown, or has limits that are too high", t.Table)
+		}
+		var err error
+		if *tables[i], err = groupby.Restore(t.Limits, t.Width, t.Overflow); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := keyOf(x.by); err != nil {
+		return nil, err
+	}
+	if x.groups == nil || x.revisions == nil || (x.paths == nil) != (x.by == "path") || (x.whole == nil) == inSeveral(x.by) {
+		return nil, errors.New("it lacks tables, or has one too many")
+	}
+	servers, errServers := s.Servers.restore()
+	clients, errClients := s.Clients.restore()
+	x.servers, x.clients = servers, clients
+	return x, errors.Join(errServers, errClients, x.ids.read(&s.IDs), x.readSample(s), x.slowest.check(), x.largest.check(), x.inputs.check())
 }
 
-// readSum reads an integer from 0 to 2^128−1.
-func readSum(dec *jsontext.Decoder, s *groupby.Sum) error {
-	text, err := dec.ReadValue()
+// insert begins to add a saved group.
+func (x *Data) insert(line *savedSlice) (*groupby.Part, error) {
+	names, tables := x.tables()
+	i := slices.Index(names[:], line.Table)
+	if i < 0 || *tables[i] == nil {
+		return nil, fmt.Errorf("there is no table %.80q", line.Table)
+	}
+	part, err := (*tables[i]).Insert(line.Key, line.From, line.To)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	*s, err = groupby.ParseSum(text)
-	return err
+	for _, e := range line.Errors {
+		if err := part.AddError(e.Code, e.Total); err != nil {
+			return nil, err
+		}
+	}
+	return part, part.SetSizes(line.Sizes)
 }
 
 func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {
@@ -293,90 +309,8 @@ func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
 	return nil
 }
 
-// A list is written and read element by element.
-type list struct {
-	write func(*jsontext.Encoder) error
-	read  func(*jsontext.Decoder) error
-}
-
-// MarshalJSONTo writes the list.
-func (l list) MarshalJSONTo(enc *jsontext.Encoder) error { return l.write(enc) }
-
-// UnmarshalJSONFrom reads the list.
-func (l *list) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return l.read(dec) }
-
-func writeGroups(enc *jsontext.Encoder, g *groupby.Groups) error {
-	return json.MarshalEncode(enc, &savedGroups{g.Limits(), g.Width(), g.Overflow(), list{write: func(enc *jsontext.Encoder) error {
-		err := enc.WriteToken(jsontext.BeginArray)
-		for x := range g.Parts() {
-			s := savedGroup{Key: x.Key, From: x.First, To: x.Last, Sizes: x.Sizes}
-			s.Slices.write = func(enc *jsontext.Encoder) error { return json.MarshalEncode(enc, x.Slices) }
-			for _, e := range x.Errors {
-				s.Errors = append(s.Errors, savedError(e))
-			}
-			if err == nil {
-				err = json.MarshalEncode(enc, &s)
-			}
-		}
-		return cmp.Or(err, enc.WriteToken(jsontext.EndArray))
-	}}})
-}
-
-// readGroups reads groups. It has one slice of time at a time in memory. In the
-// JSON, each list must come last.
-func readGroups(dec *jsontext.Decoder, to **groupby.Groups) error {
-	var s savedGroups
-	s.List.read = func(dec *jsontext.Decoder) (err error) {
-		if *to, err = groupby.Restore(s.Limits, s.Width, s.Overflow); err != nil {
-			return err
-		}
-		var g savedGroup
-		inserted := false
-		g.Slices.read = func(dec *jsontext.Decoder) error {
-			inserted = true
-			return g.insert(*to, dec)
-		}
-		return eachElement(dec, func() error {
-			g, inserted = savedGroup{Slices: g.Slices}, false
-			if err := json.UnmarshalDecode(dec, &g); err != nil || inserted {
-				return err
-			}
-			return fmt.Errorf("group %.80q has no slices", g.Key)
-		})
-	}
-	return json.UnmarshalDecode(dec, &s)
-}
-
-// insert reads the slices of a group, one at a time, and adds the group to the
-// groups. In the JSON, the slices must come last.
-func (g *savedGroup) insert(groups *groupby.Groups, dec *jsontext.Decoder) error {
-	part, err := groups.Insert(g.Key, g.From, g.To)
-	if err != nil {
-		return err
-	}
-	if err := part.SetSizes(g.Sizes); err != nil {
-		return err
-	}
-	for _, e := range g.Errors {
-		if err := part.AddError(e.Code, e.Total); err != nil {
-			return err
-		}
-	}
-	var slice groupby.Slice
-	if err := eachElement(dec, func() error {
-		slice = groupby.Slice{Stages: slice.Stages[:0], Counters: slice.Counters[:0]}
-		if err := json.UnmarshalDecode(dec, &slice); err != nil {
-			return err
-		}
-		return part.AddSlice(&slice)
-	}); err != nil {
-		return err
-	}
-	return part.End()
-}
-
 // saveSample writes the sample with each name once.
-func (x *Data) saveSample(s *saved) {
+func (x *Data) saveSample(s *savedHead) {
 	x.sample.sort()
 	x.sample.thin(x.sample.limit) // which numbers the names in their order
 	s.SampleLimit, s.Names = x.sample.limit, x.sample.names.list
@@ -396,7 +330,7 @@ func (x *Data) saveSample(s *saved) {
 	}
 }
 
-func (x *Data) readSample(s *saved) error {
+func (x *Data) readSample(s *savedHead) error {
 	x.sample = newSample()
 	if s.SampleLimit > hashLimit {
 		return fmt.Errorf("sample_limit is %d: it must be at most 2^52", s.SampleLimit)

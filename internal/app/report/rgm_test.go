@@ -94,13 +94,15 @@ func TestMergeErrors(t *testing.T) {
 
 // The JSON of a saved report with one decision, by its parts.
 const (
-	beforeGroups = `{"regometer_report":1,"by":"path","slowest_limit":1,"files":1,"bytes":2,"decisions":3,"other_lines":4,"sample_limit":4503599627370496`
-	headJSON     = `{"limits":{"groups":2,"names":1,"width":10,"slices":4,"cells":99},"width":20,"overflow":{"decisions":0,"stages":0,"counters":0}`
-	stageJSON    = `{"stage":"rego_query_eval","self":1000000000,"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[0,1]}`
-	sliceJSON    = `{"begin":-20,"outcomes":[1,0,0,0,0,0],"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
-	groupJSON    = `{"key":"k","from":-20,"to":-19,"errors":[{"code":"internal_error","count":1}],"slices":[` + sliceJSON + `]}`
-	aKey         = `"//////////+AAAAAAAAAAA=="`
-	small        = beforeGroups + `,"groups":` + headJSON + `,"list":[` + groupJSON + `]},"revisions":` + headJSON + `,"list":[]}}`
+	limitsJSON = `"limits":{"groups":2,"names":1,"width":10,"slices":4,"cells":99},"width":20,"overflow":{"decisions":0,"stages":0,"counters":0}}`
+	small      = `{"regometer_report":1,"by":"path","inputs":{"files":1,"bytes":2,"decisions":3,"other_lines":4,"problems":[],` +
+		`"repeats":{"count":0,"left_out":0,"reused_ids":0,"sample":0,"without_id":0},` +
+		`"gaps":{"without_time":0,"without_duration":0,"with_unreadable_metric":0,"with_hidden_result":0,"with_a_gap":0,"not_selected_without_time":0}},` +
+		`"sample_limit":4503599627370496,"slowest":{"limit":1},"tables":[{"table":"groups",` + limitsJSON + `,{"table":"revisions",` + limitsJSON + "]}\n" + sliceJSON + "\n"
+	sliceJSON = `{"table":"groups","key":"k","from":-20,"to":-19,"errors":[{"code":"internal_error","count":1}],"begin":-20,"outcomes":[1,0,0,0,0,0],` +
+		`"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
+	stageJSON = `{"stage":"rego_query_eval","self":1000000000,"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[0,1]}`
+	aKey      = `"//////////+AAAAAAAAAAA=="`
 )
 
 // TestKeysBounded: more decision ids than a report has are refused.
@@ -108,7 +110,7 @@ func TestKeysBounded(t *testing.T) {
 	before := maxKeys
 	defer func() { maxKeys = before }()
 	maxKeys = 0
-	_, err := load(bytes.NewReader(zstandard(strings.Replace(small, `,"groups"`, `,"ids":{"level":0,"list":[`+aKey+`]},"groups"`, 1))))
+	_, err := load(bytes.NewReader(zstandard(strings.Replace(small, `,"slowest"`, `,"ids":{"level":0,"list":[`+aKey+`]},"slowest"`, 1))))
 	if err == nil || !strings.Contains(err.Error(), "more than 0") {
 		t.Error(err)
 	}
@@ -154,7 +156,7 @@ func TestLoadErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`report":1`, `report":21`, "has format version 21, but this regometer reads only version 1"},
 		{`report":1`, `report":1.5`, "damaged"},
-		{`}]},"revisions"`, `}]},"revision"`, "unknown"},
+		{`"bytes":2`, `"byte":2`, "unknown"},
 		{`"files":1`, `"files":1,"files":1`, "duplicate"},
 		{`"files":1`, `"files":1e400`, "files"},
 		{`"files":1`, `"files":-1`, "2^56"},
@@ -162,49 +164,48 @@ func TestLoadErrors(t *testing.T) {
 		{`"by":"path"`, `"by":"x"`, "unknown grouping"},
 		{`"by":"path"`, "\"by\":\"\xff\"", "UTF-8"},
 		{`"by":"path"`, `"by":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "damaged"},
-		{`limit":1`, `limit":1000001`, "from 0 to 1000000"},
+		{`limit":1`, `limit":1000001`, "at most 1000000"},
 		{`"from":-20`, `"from":7`, "times of group"},
-		{`,"revisions"`, `,"paths":` + headJSON + `,"list":[]},"revisions"`, "lacks groups"},
-		{`,"groups"`, `,"servers":{"list":[{"name":"b","from":0,"to":1},{"name":"a","from":0,"to":1}]},"groups"`, "not in order"},
-		{`,"groups"`, `,"clients":{"list":[{"name":"b","from":1,"to":0}]},"groups"`, "of a server or client"},
-		{`,"groups"`, `,"problems":[{"kind":"b","count":1,"first":[{},{},{},{},{},{}]}],"groups"`, "more than 5"},
-		{`,"groups"`, `,"ids":{"level":65,"list":[]},"groups"`, "from 0 to 64"},
-		{`,"groups"`, `,"ids":{"level":0,"list":["MTIz"]},"groups"`, "damaged"},
-		{`,"groups"`, `,"ids":{"level":0,"list":["` + strings.Repeat("A", 20) + `AA=="]},"groups"`, "invalid, or not in order"},
-		{`,"groups"`, `,"ids":{"level":0,"list":["` + strings.Repeat("/", 20) + `/w=="]},"groups"`, "invalid, or not in order"}, // its time
-		{`,"groups"`, `,"ids":{"level":0,"list":[` + aKey + "," + aKey + `]},"groups"`, "invalid, or not in order"},
-		{`,"groups"`, `,"ids":{"level":64,"repeats":[{"count":0,"first":0,"last":0}],"list":[]},"groups"`, "from 0 to 63"},
-		{`,"groups"`, `,"ids":{"level":0,"repeats":[{"count":1,"first":1,"last":0}],"list":[]},"groups"`, "1 decisions that repeat"},
-		{`,"groups"`, `,"ids":{"without":-1,"level":0,"list":[]},"groups"`, "-1 decisions that"},
-		{`,"groups"`, `,"slowest":[{"outcome":"allowed"}],"groups"`, "no stages"},
-		{`,"groups"`, `,"slowest":[{"outcome":"x","stages":[{"stage":"s","took":1}]}],"groups"`, "unknown outcome"},
-		{`,"groups"`, `,"slowest":[{"outcome":"error","stages":[{"stage":"s","took":-1}]}],"groups"`, "took -1"},
-		{`,"groups"`, `,"slowest":[{"outcome":"error","stages":[{"stage":"s","took":1}]},{"outcome":"error","stages":[{"stage":"s","took":1}]}],"groups"`, "at most 1"},
-		{`,"groups"`, `,"largest":{"count":1,"sizes":{"total":32768,"max":32768}},"groups"`, "largest of 1 events"},
-		{`,"groups"`, `,"largest":{"count":0,"sizes":{"total":32769,"max":32769}},"groups"`, "largest of 0 events"},
-		{`,"groups"`, `,"largest":{"count":1,"sizes":{"total":32769,"max":32770}},"groups"`, "largest of 1 events"},
-		{`,"groups"`, `,"largest":{"count":72057594037927937,"sizes":{"total":32769,"max":1}},"groups"`, "largest of 72057594037927937"},
-		{`,"slices":[` + sliceJSON, `,"sizes":{"total":1,"max":2},"slices":[` + sliceJSON, "can have these sizes"},
-		{`,"slices":[` + sliceJSON, `,"sizes":{"total":1,"max":1,"result":2},"slices":[` + sliceJSON, "can have these sizes"},
-		{`,"slices":[` + sliceJSON, `,"sizes":{"total":1},"slices":[` + sliceJSON, "can have these sizes"},
-		{headJSON + `,"list":[` + groupJSON + `]}`, `{"list":[]}`, "width of the slices"},
-		{headJSON + `,"list":[` + groupJSON + `]}`, headJSON + `}`, "lacks groups"},
+		{`{"table":"groups",`, `{"table":"paths",`, "lacks tables"},
+		{`{"table":"groups",`, `{"table":"x",`, `table "x" is unknown`},
+		{`"groups":2`, `"groups":65537`, "limits that are too high"},
+		{`"table":"groups","key"`, `"table":"whole","key"`, `no table "whole"`},
+		{`,"slowest"`, `,"servers":{"list":[{"name":"b","from":0,"to":1},{"name":"a","from":0,"to":1}]},"slowest"`, "not in order"},
+		{`,"slowest"`, `,"clients":{"list":[{"name":"b","from":1,"to":0}]},"slowest"`, "of a server or client"},
+		{`"problems":[]`, `"problems":7`, "in brackets"},
+		{`,"slowest"`, `,"ids":{"level":65,"list":[]},"slowest"`, "from 0 to 64"},
+		{`,"slowest"`, `,"ids":{"level":0,"list":["MTIz"]},"slowest"`, "damaged"},
+		{`,"slowest"`, `,"ids":{"level":0,"list":["` + strings.Repeat("A", 20) + `AA=="]},"slowest"`, "invalid, or not in order"},
+		{`,"slowest"`, `,"ids":{"level":0,"list":["` + strings.Repeat("/", 20) + `/w=="]},"slowest"`, "invalid, or not in order"}, // its time
+		{`,"slowest"`, `,"ids":{"level":0,"list":[` + aKey + "," + aKey + `]},"slowest"`, "invalid, or not in order"},
+		{`,"slowest"`, `,"ids":{"level":64,"repeats":[{"count":0,"first":0,"last":0}],"list":[]},"slowest"`, "from 0 to 63"},
+		{`,"slowest"`, `,"ids":{"level":0,"repeats":[{"count":1,"first":1,"last":0}],"list":[]},"slowest"`, "1 decisions that repeat"},
+		{`,"slowest"`, `,"ids":{"without":-1,"level":0,"list":[]},"slowest"`, "-1 decisions that"},
+		{`{"limit":1`, `{"limit":1,"list":[{"outcome":0}]`, "no stages"},
+		{`{"limit":1`, `{"limit":1,"list":[{"outcome":6,"stages":[{"stage":"s","took":1}]}]`, "unknown outcome"},
+		{`{"limit":1`, `{"limit":1,"list":[{"outcome":4,"stages":[{"stage":"s","took":-1}]}]`, "took -1"},
+		{`{"limit":1`, `{"limit":1,"list":[{"stages":[{"stage":"s","took":1}]},{"stages":[{"stage":"s","took":1}]}]`, "2 of 1"},
+		{`,"slowest"`, `,"largest":{"count":1,"sizes":{"total":32768,"max":32768}},"slowest"`, "largest of 1 events"},
+		{`,"slowest"`, `,"largest":{"count":0,"sizes":{"total":32769,"max":32769}},"slowest"`, "largest of 0 events"},
+		{`,"slowest"`, `,"largest":{"count":1,"sizes":{"total":32769,"max":32770}},"slowest"`, "largest of 1 events"},
+		{`,"slowest"`, `,"largest":{"count":72057594037927937,"sizes":{"total":32769,"max":1}},"slowest"`, "largest of 72057594037927937"},
+		{`,"begin"`, `,"sizes":{"total":1,"max":2},"begin"`, "can have these sizes"},
+		{`,"begin"`, `,"sizes":{"total":1,"max":1,"result":2},"begin"`, "can have these sizes"},
+		{`,"begin"`, `,"sizes":{"total":1},"begin"`, "can have these sizes"},
 		{`"groups":2`, `"groups":-2`, "limits: Groups is -2"},
 		{`"width":20`, `"width":30`, "doubled"},
 		{`"width":20`, `"width":-9223372036854775808`, "doubled"},
-		{groupJSON, `[]`, "damaged"},
+		{sliceJSON, `[]`, "damaged"},
 		{`"key":"k"`, `"key":""`, "invalid name"},
 		{`"key":"k"`, `"key":"` + strings.Repeat("k", 1025) + `"`, "invalid name"},
-		{`"slices":[` + sliceJSON + `]`, `"slices":[]`, "no decisions"},
-		{`,"slices":[` + sliceJSON + `]`, ``, "no slices"},
-		{sliceJSON, sliceJSON + "," + sliceJSON, "do not ascend"},
+		{sliceJSON, sliceJSON + sliceJSON, "do not ascend"},
 		{`"begin":-20`, `"begin":-10`, "no slice of time begins at -10"},
 		{`[1,0,0,0,0,0]`, `[0,0,0,0,0,0]`, "no decisions"},
 		{`[1,0,0,0,0,0]`, `[1,0,0,0,0]`, "damaged"},
 		{`[1,0,0,0,0,0]`, `[18446744073709551615,1,0,0,0,0]`, "too large"},
 		{`[1,0,0,0,0,0]`, `[18446744073709551616,1,0,0,0,0]`, "range"},
 		{`[1,0,0,0,0,0]`, `[1.5,0,0,0,0,0]`, "1.5"},
-		{`"count":1}],"slices"`, `"count":0}],"slices"`, "no decisions"},
+		{`"count":1}],"begin"`, `"count":0}],"begin"`, "no decisions"},
 		{stageJSON, stageJSON + "," + stageJSON, "order of their names"},
 		{`"stage":"rego_query_eval",`, ``, "invalid name"},
 		{`"self":1000000000`, `"self":1000000001`, "less time"},
@@ -223,7 +224,7 @@ func TestLoadErrors(t *testing.T) {
 		{`340282366920938463463}`, `170141183460469231731687303715884105728}`, "too large"},
 		{`"decisions":0`, `"decisions":9223372036854775808`, "too large"},
 		{`:4503599627370496`, `:4503599627370497`, "2^52"},
-		{`"sample_limit"`, `"gaps":{"without_time":0,"without_duration":0,"with_hidden_result":0,"with_a_gap":-1},"sample_limit"`, "a total of the inputs is -1"},
+		{`"with_a_gap":0`, `"with_a_gap":-1`, "a total of the inputs is -1"},
 		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
 		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,6,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
 		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "too few"},

@@ -18,18 +18,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxJSON limits the JSON of a saved report, in bytes. It is about ten times
-// the JSON of 65,536 groups with a few decisions each. A test lowers it.
-var maxJSON int64 = 1 << 30
+// maxJSON limits the JSON of a saved report, in bytes, without its first line.
+// It is about ten times the JSON of 65,536 groups with a few decisions each.
+// maxHead limits the first line, and the memory of its lists, and maxLine the
+// lists of another line. A test lowers them.
+var (
+	maxJSON int64   = 1 << 30
+	maxHead int64   = 128 << 20
+	maxLine uintptr = 64 << 20
+)
 
 // Save writes x in the form that [Load] reads: JSON compressed with zstd. It
 // fails if the JSON is too large to be read.
 func (x *Data) Save(w io.Writer) error {
 	z, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) // the option is valid
-	if err := x.writeJSON(&limitedWriter{z, maxJSON}); err != nil {
-		return errors.Join(err, z.Close())
-	}
-	return z.Close()
+	return errors.Join(x.writeJSON(z), z.Close())
 }
 
 // limitedWriter fails after left bytes.
@@ -40,7 +43,7 @@ type limitedWriter struct {
 
 func (w *limitedWriter) Write(text []byte) (int, error) {
 	if w.left -= int64(len(text)); w.left < 0 {
-		return 0, fmt.Errorf("the report is too large to save: its JSON has more than %d bytes. Save parts of the logs, or use another --by", maxJSON)
+		return 0, errors.New("the report is too large to save: save parts of the logs, or use another --by or a lower --slowest")
 	}
 	return w.to.Write(text)
 }
@@ -74,13 +77,13 @@ func load(r io.Reader) (*Data, error) {
 	if version != "" && version != strconv.Itoa(formatVersion) {
 		return nil, fmt.Errorf("has format version %s, but this regometer reads only version %d: use the regometer that saved it, or run regometer report --save again on the logs", version, formatVersion)
 	}
-	limited := &io.LimitedReader{R: text, N: maxJSON + 1}
+	limited := &io.LimitedReader{R: text, N: maxHead + 1}
 	x, err := readJSON(limited)
 	switch {
+	case limited.N == 0:
+		return nil, errors.New("is too large")
 	case err == nil:
 		return x, nil
-	case limited.N == 0:
-		return nil, fmt.Errorf("is too large: its JSON has more than %d bytes", maxJSON)
 	default:
 		return nil, damaged(err)
 	}

@@ -9,21 +9,27 @@ import (
 	"testing"
 )
 
-// TestLimitOfJSON: JSON above the limit is neither written nor read. It does
+// TestLimitOfJSON: JSON above a limit is neither written nor read. It does
 // not run in parallel with others, which use the limit.
 func TestLimitOfJSON(t *testing.T) {
-	x, err := newData(&Options{By: "path"})
-	if err != nil {
-		t.Fatal(err)
+	x := readLog(t, eventsOf(0, 20_000), Options{By: "label:x"})
+	file := written(t, x.Save)
+	for _, limit := range []*int64{&maxHead, &maxJSON} {
+		before := *limit
+		defer func() { *limit = before }()
+		*limit = 100
+		if err := x.Save(io.Discard); err == nil || !strings.Contains(err.Error(), "too large to save") {
+			t.Errorf("saving: error %v", err)
+		}
+		if _, err := load(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), "is too large") {
+			t.Errorf("loading: error %v", err)
+		}
+		*limit = before
 	}
-	file := strings.NewReader(written(t, x.Save))
-	before := maxJSON
-	defer func() { maxJSON = before }()
-	maxJSON = 100
-	if err := x.Save(io.Discard); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
-		t.Errorf("saving: error %v", err)
-	}
-	if _, err := load(file); err == nil || !strings.Contains(err.Error(), "more than 100 bytes") {
+	before := maxLine
+	defer func() { maxLine = before }()
+	maxLine = 9
+	if _, err := load(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), "lists are too long") {
 		t.Errorf("loading: error %v", err)
 	}
 }

@@ -58,23 +58,6 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A saved group may lack sizes.
-func TestNoSizes(t *testing.T) {
-	t.Parallel()
-	saved := savedJSON(t, readLog(t, sizedEvent("1", "a", 1)+"\n"+sizedEvent("2", "b", 1), Options{}))
-	begin, end := strings.LastIndex(saved, `"sizes"`), strings.LastIndex(saved, `"slices":[{"begin":1767323040000000000,"outcomes":[1,0,0,0,0,0]}]}]},"revisions"`)
-	if begin < 0 || end < begin {
-		t.Fatal(saved)
-	}
-	x, err := load(bytes.NewReader(zstandard(saved[:begin] + saved[end:])))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, b := x.groups.Get("a").Sizes, x.groups.Get("b").Sizes; a.Total == 0 || b.Total != 0 {
-		t.Errorf("got %+v and %+v", a, b)
-	}
-}
-
 // The finding has the largest event, compressed as an upload of it alone.
 func TestEventsLarge(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,8 @@ package report
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/regometer/regometer/internal/app/text"
@@ -15,9 +17,10 @@ import (
 // slowest holds the slowest decisions. The result does not depend on the order
 // in which decisions are added and merged.
 type slowest struct {
-	limit int
-	kept  []SlowDecision // up to 2*limit while decisions are added
-	least int64          // the time that a decision must take to be kept
+	Limit int            `json:"limit"`
+	Kept  []SlowDecision `json:"list,omitempty"` // up to 2*Limit while decisions are added
+
+	least int64 // the time that a decision must take to be kept
 }
 
 // add adds an event of a part. A decision takes as long as its longest timer,
@@ -33,11 +36,11 @@ func (s *slowest) add(keys [][]byte, e *logread.Event, p *part, stages []string)
 	if took == below {
 		return
 	}
-	s.kept = append(s.kept, SlowDecision{
+	s.Kept = append(s.Kept, SlowDecision{
 		Key: string(text.Cut(bytes.Join(keys, []byte(", ")), maxKey)), ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome,
 		Took: took, Stages: timersOf(e.Measures, stages), Place: Place{p.input.Name, e.Line}, part: p,
 	})
-	if len(s.kept) >= 2*s.limit {
+	if len(s.Kept) >= 2*s.Limit {
 		s.cut()
 	}
 }
@@ -46,8 +49,8 @@ func (s *slowest) add(keys [][]byte, e *logread.Event, p *part, stages []string)
 // have been read.
 func (s *slowest) place() {
 	s.cut()
-	for i := range s.kept {
-		d := &s.kept[i]
+	for i := range s.Kept {
+		d := &s.Kept[i]
 		d.Place.Line += d.part.firstLine()
 		d.part = nil
 	}
@@ -55,17 +58,38 @@ func (s *slowest) place() {
 
 // merge adds the decisions of o. Both must have the line numbers of files.
 func (s *slowest) merge(o *slowest) {
-	s.kept = append(s.kept, o.kept...)
+	s.Kept = append(s.Kept, o.Kept...)
 	s.cut()
 }
 
 // cut keeps the slowest decisions, sorted.
 func (s *slowest) cut() {
-	slices.SortFunc(s.kept, compareSlow)
-	s.kept = s.kept[:min(len(s.kept), s.limit)]
-	if n := len(s.kept); n > 0 && n == s.limit {
-		s.least = s.kept[n-1].Took
+	slices.SortFunc(s.Kept, compareSlow)
+	s.Kept = s.Kept[:min(len(s.Kept), s.Limit)]
+	if n := len(s.Kept); n > 0 && n == s.Limit {
+		s.least = s.Kept[n-1].Took
 	}
+}
+
+// check checks decisions of a file, and sets their durations.
+func (s *slowest) check() error {
+	if s.Limit < 0 || s.Limit > maxSlowest || len(s.Kept) > s.Limit {
+		return fmt.Errorf("it has %d of %d slowest decisions: at most %d are allowed", len(s.Kept), s.Limit, maxSlowest)
+	}
+	for i := range s.Kept {
+		d := &s.Kept[i]
+		if len(d.Stages) == 0 || d.Outcome != d.Outcome.Valid() {
+			return errors.New("a slow decision has no stages, or an unknown outcome")
+		}
+		for _, t := range d.Stages {
+			if t.Took < 0 {
+				return fmt.Errorf("a decision took %d ns in stage %.80q", t.Took, t.Stage)
+			}
+		}
+		d.Took = d.Stages[0].Took
+	}
+	s.cut()
+	return nil
 }
 
 // compareSlow compares all fields that can differ. The slowest come first.

@@ -11,14 +11,15 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/rollup"
 )
 
-func tableOf(t *testing.T, r *Report, o text.Options) string {
+func tableOf(t *testing.T, r *Report, o output.Options) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return WriteTable(w, r, o) })
+	return written(t, func(w io.Writer) error { return output.Write(w, "table", r, o) })
 }
 
 // TestTableFits: only commands are wider than the terminal, and nothing moves
@@ -42,7 +43,7 @@ func TestTableFits(t *testing.T) {
 		if columns == 0 {
 			most = 80
 		}
-		table := tableOf(t, r, text.Options{Width: columns})
+		table := tableOf(t, r, output.Options{Width: columns})
 		for line := range strings.Lines(table) {
 			line = strings.TrimSuffix(line, "\n")
 			if text.Width(line) > most && !strings.HasPrefix(line, "  regometer report ") {
@@ -58,8 +59,8 @@ func TestTableFits(t *testing.T) {
 func TestTableOfHealthyLog(t *testing.T) {
 	r := reportOf(groupOf("rbac/allow", [6]uint64{1000}, stageOf("rego_query_eval", same(1000, 100*time.Microsecond)...)))
 	r.Findings = find(r)
-	markdown := written(t, func(w io.Writer) error { return WriteMarkdown(w, r, 0) })
-	for _, text := range []string{tableOf(t, r, text.Options{}), markdown} {
+	markdown := written(t, func(w io.Writer) error { return output.Write(w, "markdown", r, output.Options{Top: 0}) })
+	for _, text := range []string{tableOf(t, r, output.Options{}), markdown} {
 		if !strings.Contains(text, "Nothing stands out") || !strings.Contains(text, "No problems.") {
 			t.Error(text)
 		}
@@ -86,7 +87,7 @@ func TestGroupText(t *testing.T) {
 // Columns give way to 24 columns of a name, and not to all of a long one.
 func TestTableColumns(t *testing.T) {
 	r := reportOf(groupOf("p", [6]uint64{1}, stageOf("a_stage_with_a_name_of_36_characters", 123*time.Millisecond)))
-	if table := tableOf(t, r, text.Options{Width: 60}); !regexp.MustCompile(`(?m)^  stage +share +p50 +p99 +max$`).MatchString(table) {
+	if table := tableOf(t, r, output.Options{Width: 60}); !regexp.MustCompile(`(?m)^  stage +share +p50 +p99 +max$`).MatchString(table) {
 		t.Errorf("60 columns:\n%s", table)
 	}
 }

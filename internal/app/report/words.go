@@ -70,11 +70,6 @@ func stageTable(groups []*Group, columns []text.Column, names func(*Group, *Figu
 	return t, ends
 }
 
-// keyText returns the key of a group for people to read.
-func keyText(key string) string {
-	return cmp.Or(text.Visible(key), text.Empty)
-}
-
 // groupText says in words how the decisions of a group ended.
 func groupText(g *Group) string {
 	words := text.Plural(g.Decisions, "decision")

@@ -185,7 +185,7 @@ func (w *worker) add(e *logread.Event) {
 			}
 		}
 	}
-	if w.sum.slowest.limit > 0 {
+	if w.sum.slowest.Limit > 0 {
 		w.sum.slowest.add(w.keys, e, w.part, w.stages)
 	}
 	if e.Bundles != nil || e.Revision != nil {

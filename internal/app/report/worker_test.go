@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/race"
@@ -208,10 +208,10 @@ func outputs(t testing.TB, x *Data) map[string]string {
 	}
 	all := map[string]string{"saved": savedJSON(t, x), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
 	for form, write := range map[string]func(io.Writer) error{
-		"JSON":     func(w io.Writer) error { return WriteJSON(w, r) },
-		"CSV":      func(w io.Writer) error { return WriteCSV(w, r) },
-		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, r, 0) },
-		"table":    func(w io.Writer) error { return WriteTable(w, r, text.Options{Width: 200}) },
+		"JSON":     func(w io.Writer) error { return r.WriteJSON(w) },
+		"CSV":      func(w io.Writer) error { return r.WriteCSV(w) },
+		"Markdown": func(w io.Writer) error { return output.Write(w, "markdown", r, output.Options{Top: 0}) },
+		"table":    func(w io.Writer) error { return output.Write(w, "table", r, output.Options{Width: 200}) },
 	} {
 		all[form] = written(t, write)
 	}

@@ -112,7 +112,7 @@ func TestTruth(t *testing.T) {
 		}
 		var b bytes.Buffer
 		var got samplelog.Truth
-		if err := errors.Join(report.WriteJSON(&b, r.Report()), json.Unmarshal(b.Bytes(), &got)); err != nil {
+		if err := errors.Join(r.Report().WriteJSON(&b), json.Unmarshal(b.Bytes(), &got)); err != nil {
 			t.Fatal(err)
 		}
 		for _, g := range got.Groups {

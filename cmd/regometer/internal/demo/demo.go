@@ -19,8 +19,8 @@ import (
 
 	"github.com/regometer/regometer"
 	"github.com/regometer/regometer/internal/app/opaserver"
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/text"
 )
 
 // Config says what to run. Keep and Table are optional.
@@ -34,9 +34,9 @@ type Config struct {
 	Keep     string        // folder for the policy, the servers' logs and the result
 	JSON     bool          // print the result as JSON instead of text
 
-	Table  text.Options // of the log's report, without Top
-	Stdout io.Writer    // the result
-	Stderr io.Writer    // progress
+	Table  output.Options // of the log's report, without Top
+	Stdout io.Writer      // the result
+	Stderr io.Writer      // progress
 }
 
 // unmodified is the number of the server without Regometer. The other server
@@ -130,13 +130,13 @@ func (c *Config) write(r *result, dir string) error {
 	if err != nil {
 		return err
 	}
-	output := asJSON
+	shown := asJSON
 	if !c.JSON {
-		output = r.text(c.Table)
+		shown = r.text(c.Table)
 	}
-	_, err = c.Stdout.Write(output)
+	_, err = c.Stdout.Write(shown)
 	return errors.Join(err,
-		os.WriteFile(filepath.Join(dir, "report.txt"), r.text(text.Options{}), 0o666),
+		os.WriteFile(filepath.Join(dir, "report.txt"), r.text(output.Options{}), 0o666),
 		os.WriteFile(filepath.Join(dir, "report.json"), asJSON, 0o666))
 }
 

@@ -11,6 +11,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/outcome"
@@ -92,7 +93,7 @@ func (r *result) agreement() error {
 // json returns the result as JSON, with the log's report.
 func (r *result) json() ([]byte, error) {
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b, r.log); err != nil {
+	if err := r.log.WriteJSON(&b); err != nil {
 		return nil, err
 	}
 	r.LogReport = b.Bytes()
@@ -101,12 +102,12 @@ func (r *result) json() ([]byte, error) {
 }
 
 // text returns the result for people to read.
-func (r *result) text(o text.Options) []byte {
+func (r *result) text(o output.Options) []byte {
 	var b bytes.Buffer
 	o.Top = 2
 	fmt.Fprintf(&b, "OPA %s with Regometer answered %d requests, one at a time (seed %d).\n", r.OPA, r.Requests, r.Seed)
 	fmt.Fprintf(&b, "\nWHERE THE TIME WENT, by the server's decision log\n\n")
-	_ = report.WriteTable(&b, r.log, o) // fails only if b does
+	_ = output.Write(&b, "table", r.log, o) // fails only if b does
 
 	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n")
 	same := text.Table{Columns: text.Columns(1, "decisions", "requests", "log", "Prometheus")}
@@ -146,5 +147,5 @@ func (t times) text() string { return text.Count(t.Count) + ", " + text.Duration
 // writeTable writes a table as wide as its content.
 func writeTable(b *bytes.Buffer, t text.Table) {
 	t.Fit(math.MaxInt, 0)
-	fmt.Fprintln(b, strings.Join(append([]string{t.Head()}, t.Lines(0, t.Len())...), "\n"))
+	fmt.Fprintln(b, strings.Join(append([]string{t.Head()}, t.Lines()...), "\n"))
 }

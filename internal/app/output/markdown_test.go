@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package output
 
 import "testing"
 
@@ -12,7 +12,7 @@ func TestProse(t *testing.T) {
 		"one ` alone":                "one  alone",
 		"`<img>` and `@x` and `#1`.": "`<img>` and `@x` and `#1`.",
 	} {
-		if got := prose(s); got != want {
+		if got := proseOf(s); got != want {
 			t.Errorf("%q: %s, want %s", s, got, want)
 		}
 	}

@@ -1,8 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package checks writes the results of checks in the forms that pipelines read.
-package checks
+package output
 
 import (
 	"bufio"
@@ -20,11 +19,11 @@ type Check struct {
 	Failed bool     // what was found makes the pipeline fail
 }
 
-// WriteGitHub writes what was found as workflow commands of GitHub Actions:
+// writeGitHub writes what was found as workflow commands of GitHub Actions:
 // errors for failed checks, and notices for the others. The error is that of w.
 //
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions
-func WriteGitHub(w io.Writer, checks []Check) error {
+func writeGitHub(w io.Writer, checks []Check) error {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	b := bufio.NewWriter(w)
@@ -40,10 +39,10 @@ func WriteGitHub(w io.Writer, checks []Check) error {
 	return b.Flush()
 }
 
-// WriteJUnit writes the checks as JUnit's XML, one test case each. What was
+// writeJUnit writes the checks as JUnit's XML, one test case each. What was
 // found by a check that has not failed is the output of its test case. The
 // error is that of w.
-func WriteJUnit(w io.Writer, suite string, checks []Check) error {
+func writeJUnit(w io.Writer, suite string, checks []Check) error {
 	type failure struct {
 		Message string `xml:"message,attr"`
 		Text    string `xml:",chardata"`
