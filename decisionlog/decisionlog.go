@@ -70,53 +70,37 @@ func Read(r io.Reader, o Options) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		const mostKeys = 10_000 // that are remembered
 		var keys []string       // of metrics, by number
-		var found []item
+		stopped := false
+		give := func(e *Event, err error) { stopped = stopped || !yield(e, err) }
 		reader := logread.NewReader(logread.Options{
 			Verdicts: o.Verdicts, MaxLength: o.MaxLength,
 			Metric: func(key []byte) int32 {
 				keys = append(keys, string(key))
 				return int32(len(keys) - 1)
 			},
-			Event:   func(e *logread.Event) { found = append(found, item{event: newEvent(e, keys)}) },
-			Problem: func(kind logread.Problem, line int64) { found = append(found, item{err: &Problem{string(kind), line}}) },
+			Event:   func(e *logread.Event) { give(newEvent(e, keys), nil) },
+			Problem: func(kind logread.Problem, line int64) { give(nil, &Problem{string(kind), line}) },
 		})
 		buf, have := make([]byte, 64<<10), 0
-		for {
+		for !stopped {
 			if have == len(buf) { // an event that is larger
 				buf = slices.Grow(buf, len(buf))[:2*len(buf)]
 			}
 			n, err := r.Read(buf[have:])
 			have += n
 			if err != nil {
-				reader.Close(buf[:have])
-			} else {
-				have = copy(buf, buf[reader.Read(buf[:have]):have])
-			}
-			for _, x := range found {
-				if !yield(x.event, x.err) {
-					return
+				if reader.Close(buf[:have]); !errors.Is(err, io.EOF) {
+					give(nil, err)
 				}
-			}
-			switch {
-			case errors.Is(err, io.EOF):
-				return
-			case err != nil:
-				yield(nil, err)
 				return
 			}
-			clear(found)
-			if found = found[:0]; len(keys) > mostKeys {
+			have = copy(buf, buf[reader.Read(buf[:have]):have])
+			if len(keys) > mostKeys {
 				reader.Forget()
 				keys = keys[:0]
 			}
 		}
 	}
-}
-
-// item is an event or a problem.
-type item struct {
-	event *Event
-	err   error
 }
 
 func newEvent(e *logread.Event, keys []string) *Event {

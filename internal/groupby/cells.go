@@ -141,23 +141,11 @@ func (g *Groups) indexOf(time int64) int64 {
 	if time == logread.NoTime {
 		return logread.NoTime
 	}
-	if s := &g.recentSlice; uint64(time-s.begin) < s.width { // a division takes longer
-		return s.index
-	}
-	index, over := time/g.width, time%g.width
-	if over < 0 {
-		index, over = index-1, over+g.width
-	}
-	if begin := time - over; begin <= time && time < begin+g.width { // without overflow
-		g.recentSlice = span{begin, index, uint64(g.width)}
+	index := time / g.width
+	if time%g.width < 0 {
+		index--
 	}
 	return index
-}
-
-// span is the slice that begins at index·width.
-type span struct {
-	begin, index int64
-	width        uint64
 }
 
 // beginOf returns the time at which a slice begins. It is above
@@ -187,7 +175,6 @@ func (x *group) cell(index int64) *cell {
 // slice.
 func (g *Groups) double() {
 	g.width *= 2
-	g.recentSlice = span{}
 	begins := make(map[int64]struct{}, len(g.begins))
 	for index := range g.begins {
 		begins[index>>1] = struct{}{}

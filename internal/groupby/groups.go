@@ -51,11 +51,10 @@ type Groups struct {
 	// look-ups in the map.
 	recent [recentGroups]*group
 
-	width       int64
-	begins      map[int64]struct{} // the slices that have decisions, by index
-	recentSlice span
-	overflow    Overflow
-	sums        sums
+	width    int64
+	begins   map[int64]struct{} // the slices that have decisions, by index
+	overflow Overflow
+	sums     sums
 
 	// Memory that later calls use again.
 	folding stages.Folding

@@ -27,12 +27,7 @@ func (s *Sizes) merge(o *Sizes) {
 // AddEvent adds the sizes of the event whose decision [Groups.Add] has just
 // added.
 func (g *Groups) AddEvent(total, input, result, cache int) {
-	s := &g.added.sizes
-	s.Total += uint64(total)
-	s.Max = max(s.Max, uint64(total))
-	s.Input += uint64(input)
-	s.Result += uint64(result)
-	s.Cache += uint64(cache)
+	g.added.sizes.merge(&Sizes{uint64(total), uint64(total), uint64(input), uint64(result), uint64(cache)})
 }
 
 // Valid reports whether events can have these sizes.

@@ -5,6 +5,9 @@ package logread
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +25,7 @@ func answer(text string) string {
 		if e.Time != NoTime {
 			words += time.Unix(0, e.Time).UTC().Format(" " + time.RFC3339Nano)
 		}
-		for _, value := range e.Measures {
+		for _, value := range slices.Sorted(maps.Values(e.Measures)) {
 			words += fmt.Sprint(" ", value)
 		}
 		all = append(all, words)
@@ -30,8 +33,8 @@ func answer(text string) string {
 	return strings.Join(append(all, got.Problems...), "; ")
 }
 
-// checkAnswers checks the answers to logs, also against the model. Both are put
-// into formats.
+// checkAnswers checks the answers to logs. Both are put into formats. What is
+// before a log makes no difference.
 func checkAnswers(t *testing.T, format, wantFormat string, answers map[string]string) {
 	t.Helper()
 	for log, want := range answers {
@@ -39,7 +42,12 @@ func checkAnswers(t *testing.T, format, wantFormat string, answers map[string]st
 		if got := answer(log); got != want {
 			t.Errorf("%s\n got %s\nwant %s", log, got, want)
 		}
-		checkLine(t, []byte(log))
+		for _, before := range []string{docker(event1), pretty(event1) + "\n"} {
+			got, first, alone := readAll(before+log), readAll(before), readAll(log)
+			if got = (result{Events: got.Events[len(first.Events):], Problems: kinds(got.Problems)}); !reflect.DeepEqual(strip(got.Events), strip(alone.Events)) || !slices.Equal(got.Problems, kinds(alone.Problems)) {
+				t.Errorf("%s behind %.20q: %+v, want %+v", log, before, got, alone)
+			}
+		}
 	}
 }
 
@@ -85,6 +93,7 @@ func TestAnswers(t *testing.T) {
 		`1","result":true`: "(query) allowed", `a[\"b/c\"]","result":true`: "(query) allowed", `a[\"b.c\"]","result":true`: "(query) allowed", `a[\"\"]","result":true`: "(query) allowed",
 	})
 	checkAnswers(t, `{"decision_id":"d","query":"%s","result":true,"metrics":{}}`, "(query) allowed", map[string]string{"data": "", "database.a": "", "input.a": "", "x = data.a": ""})
+	checkAnswers(t, "%s", "%s", seedLines)
 	// What is an event, and which outcome it has.
 	const cut = `{"msg":"Decision Log","path":"p","metrics":{"timer_a_ns":1}}`
 	checkAnswers(t, "%s", "%s", map[string]string{
@@ -93,6 +102,7 @@ func TestAnswers(t *testing.T) {
 		`{"response":{"decision_id":"d","result":true,"metrics":{}},"time":1767323045}`: "", `{"decision_id":"d","result":true,"metrics":{},"labels":{}}`: "(data) allowed",
 		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z","input":{}}`: "", `{"decision_id":["d"],"path":["p"]}`: "",
 		`{"decision_id":"d","query":"data.a","result":true,"metrics":{}}` + "\n" + `{"decision_id":"e","query":"data.b","result":true,"metrics":{}}`: "a allowed; b allowed",
+		`{"decision_id":"d","result":null,"metrics":{},"input":{}}`:                                                                                  "", `{"decision_id":"d","path":"//","metrics":{}}`: "(data) undefined", `{"decision_id":"d","path":"\ud800x\ud83d\ude00","metrics":{}}`: "\ufffdx\U0001f600 undefined",
 		cut: "p undefined 1", `{"log":` + quoted(cut) + `}`: "p undefined 1", `{"level":"info","msg":"x","text":` + quoted(cut) + `}`: "logged_event at 1",
 		`{"msg":"Decision Log","query":"x","metrics":{}}`: "(query) undefined", `{"msg":"Decision Log","path":"p"}`: "",
 		`{"msg":"Status Log","path":"p","metrics":{}}`: "", `{"msg":"Decision Log","metrics":{}}`: "", `{"path":"p","metrics":{}}`: "", `{"labels":{}}`: "", `{"decision_id":"d","path":"a/deny","result":null,"metrics":{}}`: "a/deny undefined",

@@ -16,10 +16,10 @@ import "bytes"
 // least two of these lines, because the first may belong to a value that began
 // before.
 func Boundary(text []byte) int {
-	var run run
 	if HasTable(text) {
 		return 0
 	}
+	run := newRun()
 	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {
 		start := bytes.LastIndexByte(text[:end-1], '\n') + 1
 		if run.add(text[start:end], end) {
@@ -41,6 +41,17 @@ type run struct {
 	reader  *Reader
 	events  int
 	problem bool
+}
+
+func newRun() *run {
+	b := new(run)
+	b.reader = NewReader(Options{
+		Metric:  func([]byte) int32 { return 0 },
+		Event:   func(*Event) { b.events++ },
+		Problem: func(p Problem, _ int64) { b.problem = b.problem || p != NoZone && p != LineTime && p != WrapperTime },
+	})
+	b.reader.finder.names = true
+	return b
 }
 
 // add adds the line before, and reports whether a boundary is behind the run.
@@ -66,14 +77,6 @@ func (b *run) add(line []byte, end int) bool {
 // holdsEvent reports whether a line is an event, and whether it holds one and
 // leaves nothing waiting.
 func (b *run) holdsEvent(line []byte) (bare, whole bool) {
-	if b.reader == nil {
-		b.reader = NewReader(Options{
-			Metric:  func([]byte) int32 { return 0 },
-			Event:   func(*Event) { b.events++ },
-			Problem: func(p Problem, _ int64) { b.problem = b.problem || p != NoZone && p != LineTime && p != WrapperTime },
-		})
-		b.reader.finder.names = true
-	}
 	r := b.reader
 	r.Reset()
 	b.events, b.problem = 0, false

@@ -25,8 +25,8 @@ type candidate struct {
 
 // addCandidate adds the event that p has parsed. It copies the text, since the
 // strings of other members are decoded into the same memory.
-func (f *finder) addCandidate(p *parser, n nesting, text []byte, line int64) {
-	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, line: line}
+func (f *finder) addCandidate(p *parser, n nesting, text []byte) {
+	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, line: f.record.line}
 	for _, t := range f.times {
 		c.times = append(c.times, bytes.Clone(t))
 	}

@@ -4,6 +4,7 @@
 package logread
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,7 +27,13 @@ func TestCandidates(t *testing.T) {
 			`{"hits":{"hits":[{"a":1},{"_source":{"note":"{ \"a\": ",` + beside + `,"b":{"body":` + quoted(text) + `}}}]}}`: "",
 		})
 	}
+	noID, others := strings.Replace(full, `"decision_id":"d"`, `"labels":{}`, 1), ""
+	for i := range mostKeys {
+		others += fmt.Sprintf(`"a":{"decision_id":"%d","path":"p","metrics":{}},`, i)
+	}
 	checkAnswers(t, "%s", "%s", map[string]string{
+		`{"a":` + noID + `,"b":` + quoted(noID) + `}`: "full allowed 1", `{"a":` + noID + `,"b":` + strings.Replace(noID, ":1}", ":7}", 1) + `}`: "full allowed 1; full allowed 7",
+		`{"log":"x","log":` + quoted(full) + `}`: "full allowed 1", `{` + others + `"a":` + full + `,"b":` + full + `}`: strings.Repeat("p undefined; ", mostKeys) + "full allowed 1",
 		`{"a":` + poor + `,"b":` + full + `}`: "full allowed 1", `{"b":` + full + `,"a":` + poor + `}`: "full allowed 1",
 		`{"a":` + poor + `,"b":` + quoted(event("full", "")) + `}`:                                                        "full undefined; no_metrics at 1", // a tie
 		`{"b":` + quoted(event("full", "")) + `,"a":` + poor + `}`:                                                        "full undefined; no_metrics at 1",

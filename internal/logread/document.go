@@ -18,7 +18,6 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 	if !isLong || p.present&ofOthers != 0 || text[p.cutAt] == '"' || s.inBrackets().tooDeep() {
 		return false
 	}
-	s.scanner.reset()
 	s.brackets = append(s.brackets, '}')
 	if s.inData() && s.data == 0 {
 		s.data = len(s.brackets)
@@ -61,11 +60,9 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 	case '"':
 		return s.documentString(text, i, end)
 	default:
-		if next = scalarEnd(text, i+s.scanner.ahead); next > i && (next < len(text) || end) {
-			s.scanner.reset()
+		if next = scalarEnd(text, i); next > i && (next < len(text) || end) {
 			return next, true
-		} else if next > i && len(text)-i < s.reader.maxLength {
-			s.scanner.ahead = next - i
+		} else if next > i && !s.isAll(text[i:], end) {
 			return i, false
 		}
 	}
@@ -76,22 +73,12 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 // documentString reads a string in a document: a key or a value. What is behind
 // it tells which.
 func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool) {
-	st := done
-	if s.scanner.pos == 0 {
-		st = s.scanner.string(text[i:])
-	}
-	next = i + s.scanner.pos
-	colon := next
-	if st == done {
-		colon = skipSpace(text, max(next, i+s.scanner.ahead))
-	}
-	switch {
-	case !end && len(text)-i < s.reader.maxLength && (st == more || colon == len(text)):
-		if st == done {
-			s.scanner.ahead = colon - i
-		}
+	next = stringEnd(text, i)
+	colon := skipSpace(text, max(next, i))
+	switch isShort := next < 0 && lineEnd(text, i) == len(text); {
+	case !s.isAll(text[i:], end) && (isShort || colon == len(text)):
 		return i, false
-	case st != done:
+	case next < 0:
 		s.breakOff(InvalidJSON, text[i:i])
 		return i, true
 	case colon < len(text) && text[colon] == ':':
@@ -107,6 +94,5 @@ func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool
 		meaning, _ := decodeString(nil, text, i)
 		f.withRecord(s, text[i:next], func() { f.readText(otherKey, nil, meaning, s.inBrackets()) })
 	}
-	s.scanner.reset()
 	return next, true
 }

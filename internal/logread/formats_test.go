@@ -74,8 +74,6 @@ func (s sample) formats() map[string]string {
 	journal := `{"__CURSOR":"s=1;i=2","__REALTIME_TIMESTAMP":"1767323045678901","_HOSTNAME":"h","_PID":"7","PRIORITY":"6","MESSAGE":`
 	kubernetes := `,"kubernetes":{"pod_name":"opa-1","labels":{"app":"opa"},"annotations":{"last-applied":"{\"metrics\":{}}"}}}`
 	return map[string]string{
-		"Azure, container log":       s.text(`{"TimeGenerated":"`+at+`Z","LogMessage":`, `}`),
-		"Azure, interleaved":         pods(`{"a":{"b":{"LogMessage":`, `,"PodName":"`),
 		"Filebeat, interleaved":      pods(`{"message":`, `,"kubernetes":{"pod":{"name":"`),
 		"OpenTelemetry, interleaved": pods(`{"a":{"body":`, `,"attributes":{"k8s.pod.name":"`),
 		"Azure, records":             `{"records":[` + list(s.text(`{"category":"kube","properties":{"log":`, `}}`)) + `]}`,
@@ -84,21 +82,17 @@ func (s sample) formats() map[string]string {
 		"CloudWatch, strings":        pretty(`[` + list(s.text("", "")) + `]`),
 		"CloudWatch, rows in a line": `[` + list(s.text(`[1767323045600,`, `]`)) + "]\n",
 		"CloudWatch Insights":        pretty(insights),
-		"Datadog, archive":           s.wrap(`{"_id":"x","date":"`+at+`Z","service":"opa","attributes":`, `}`),
-		"Datadog, message":           s.text(`{"ddsource":"opa","message":`, `}`),
 		"CSV, pretty":                "time,event,host\n" + s.each(func(e string) string { return at + `Z,"` + strings.ReplaceAll(pretty(e), `"`, `""`) + "\",\"h\"\n" }),
 		"Datadog, CSV":               csv(`"`+at+`Z","h","opa",`, "Date,Host,Service,Content"),
 		"Elastic Agent":              s.text(`{"@timestamp":"`+at+`Z","log":{"offset":1,"file":{"path":"/x"}},"message":`, `,"agent":{"name":"h"}}`),
 		"Elasticsearch, source":      s.wrap(`{"_index":"opa","_id":"1","_source":`, `}`),
 		"Elasticsearch, search":      hits,
-		"Elasticsearch, pretty":      pretty(hits),
 		"Firehose":                   strings.ReplaceAll(firehose, "},{\"id\"", "}]}{\"logEvents\":[{\"id\""),
 		"Fluent Bit, log_processed":  s.wrap(`{"log_processed":`, kubernetes),
 		"Fluent Bit, both":           s.each(func(e string) string { return `{"log":` + quoted(e) + `,"log_processed":` + e + kubernetes + "\n" }),
 		"Fluent Bit, stdout":         s.text(`[0] kube.opa: [[1767323045.600000000, {}], {"stream"=>"stdout", "log"=>`, `}]`),
 		"Fluent Bit, text":           eachLine(s.each(textFormat), func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + "}\n" }),
 		"Fluent Bit, pretty":         eachLine(prettyLines, func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + kubernetes + "\n" }),
-		"GCP, jsonPayload":           s.wrap(`{"insertId":"x","resource":{"labels":{"pod_name":"opa"}},"jsonPayload":`, `}`),
 		"GCP, textPayload, array":    pretty(`[` + list(s.text(`{"insertId":"x","textPayload":`, `}`)) + `]`),
 		"GCP, CSV":                   csv(at+"Z,opa,", "timestamp,resource.labels.pod_name,jsonPayload"),
 		"journald, json":             s.text(journal, `}`),
@@ -121,16 +115,12 @@ func (s sample) formats() map[string]string {
 		"OTLP, attributes": s.each(func(e string) string {
 			return `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[{"key":"app","value":{}},{"key":"log","value":` + otlpValue(parsed(e)) + `}]}]}]}]}` + "\n"
 		}),
-		"OTLP, pretty":                 pretty(otlp),
 		"Splunk, export":               s.text(`{"preview":false,"offset":0,"result":{"host":"h","_raw":`, `}}`),
-		"Splunk, CSV":                  csv(`"`+at+`","h",`, "_time,host,_raw"),
 		"stern":                        eachLine(s.ndjson(), prefixed("opa-6f opa ")),
 		"stern, colors":                eachLine(s.ndjson(), prefixed("\x1b[32mopa-6f\x1b[0m \x1b[92mopa\x1b[0m ")),
-		"stern, json":                  s.text(`{"nodeName":"n","namespace":"d","podName":"p","containerName":"c","message":`, `}`),
 		"stern, pretty":                eachLine(prettyLines, prefixed("opa-6f opa ")),
 		"syslog, RFC 3164":             eachLine(s.ndjson(), prefixed("<134>Jan  2 03:04:05 host opa[7]: ")),
 		"syslog, RFC 5424":             eachLine(s.ndjson(), prefixed("<134>1 "+at+`.6Z host opa 7 - [meta x="y"] `)),
-		"syslog, rsyslog":              eachLine(s.ndjson(), prefixed(at+".600000+00:00 host opa[7]: ")),
 		"Vector":                       s.text(`{"file":"/x","host":"h","source_type":"file","message":`, `}`),
 		"wrapper with labels and path": s.text(`{"labels":{"app":"opa"},"path":"/var/log/opa.log","log":`, `}`),
 	}

@@ -6,6 +6,7 @@ package logread
 import (
 	"bytes"
 	"hash/maphash"
+	"regexp"
 	"slices"
 )
 
@@ -79,8 +80,32 @@ func (s *source) noteTextLoss(line []byte) {
 		s.loss = lossIn(message, s.line())
 	case isLogged(line):
 		s.loss = loss{}
-	case s.loss.n > 0 && s.reader.options.Loss != nil && s.column == 2 && string(bytes.TrimRight(line, "\r")) == `plugin = "decision_logs"`:
-		s.reader.options.Loss(s.loss.kind, s.loss.n, new(parser).findTime(s.reader.finder.times), s.loss.line)
-		s.loss = loss{}
+	case s.column == 2 && string(bytes.TrimRight(line, "\r")) == `plugin = "decision_logs"`:
+		s.endLoss(nil)
 	}
+}
+
+// logfmt matches a line of OPA's decision logger in a program that embeds OPA
+// and does not choose a format. The quotes in a message are escaped.
+var logfmt = regexp.MustCompile(`^time="([^"]*)" level=error msg=("(?:[^"\\]|\\.)*") plugin=decision_logs\r?$`)
+
+// noteLogfmtLoss does so with a line of logfmt.
+func (s *source) noteLogfmtLoss(line []byte) {
+	if !hasPrefix(line, "time=") { // most often
+		return
+	}
+	if fields := logfmt.FindSubmatch(line); fields != nil {
+		message, _ := decodeString(nil, fields[2], 0)
+		s.loss = lossIn(message, s.line())
+		s.endLoss(fields[1])
+	}
+}
+
+// endLoss passes the loss to Options, with the time of the line or of the text
+// around it.
+func (s *source) endLoss(time []byte) {
+	if l := s.loss; l.n > 0 && s.reader.options.Loss != nil {
+		s.reader.options.Loss(l.kind, l.n, new(parser).findTime(append(s.reader.finder.times, time)), l.line)
+	}
+	s.loss = loss{}
 }

@@ -57,6 +57,7 @@ func TestLosses(t *testing.T) {
 // A line has its own time, or that of the text around it.
 func TestTimesOfLosses(t *testing.T) {
 	const text = "[ERROR] Log upload failed.\n  plugin = \"decision_logs\"\n\n"
+	const logfmtLine = `time="2026-01-02T03:04:05Z" level=error msg="Log upload failed, server replied with \"503\"." plugin=decision_logs`
 	same := lossLine("Log upload failed.", `"plugin":"decision_logs"`)
 	for text, want := range map[string]string{
 		same: "upload_failed 1 at 1, 1767323045000000000",
@@ -69,7 +70,11 @@ func TestTimesOfLosses(t *testing.T) {
 		`{"a":` + same + "}\n" + `{"a":` + same + "}":                                        "upload_failed 1 at 1, 1767323045000000000upload_failed 1 at 2, 1767323045000000000",
 		"[ERROR] Log upload failed.\n      plugin = \"decision_logs\"\n":                     "",
 		"[ERROR] Log upload failed.\n[ERROR] x\n  plugin = \"decision_logs\"\n":              "",
-		"[INFO] Log upload failed.\n  plugin = \"decision_logs\"\n":                          "",
+		logfmtLine: "upload_failed 1 at 1, 1767323045000000000", eachLine(logfmtLine+"\n", docker): "upload_failed 1 at 1, 1767323045000000000",
+		`time="" level=error msg="a policy prints: Log upload failed.\" plugin=decision_logs" line="a.rego:3"`: "",
+		`time="" level=error msg="Log upload failed.\" plugin=decision_logs" line=x`:                           "",
+		`time="" level=error msg="Log upload failed." plugin=status`:                                           "",
+		"[INFO] Log upload failed.\n  plugin = \"decision_logs\"\n":                                            "",
 	} {
 		if got := strings.Join(readAll(text).Losses, ""); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)

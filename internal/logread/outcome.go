@@ -18,14 +18,13 @@ import (
 func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code string) {
 	p.hidden = false
 	if p.has(fieldError) && !isEmpty(p.value(fieldError)) {
-		return p.remembered(nil, p.value(fieldError))
+		return p.judged(nil, p.value(fieldError))
 	}
 	if query {
 		path = queryPath
 	}
-	v := p.judge.verdictOf(path)
 	const hiding = 1<<fieldErased | 1<<fieldMasked
-	if p.hidden = p.present&hiding != 0 && p.hides(v.IsHiddenBy); p.hidden {
+	if p.hidden = p.present&hiding != 0 && p.hides(p.judge.verdicts.Of(string(path)).IsHiddenBy); p.hidden {
 		return outcome.OtherResult, ""
 	}
 	if !p.has(fieldResult) {
@@ -41,78 +40,47 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 	if query && text[0] == '[' {
 		return outcome.OfQuery(p.meaning(text)), ""
 	}
-	switch text[0] { // most results
-	case 't':
-		return v.ofTrue, ""
-	case 'f':
-		return v.ofFalse, ""
-	}
-	return p.remembered(v.Verdict, text)
+	return p.judged(path, text)
 }
 
-// A log has many decisions with the same path, result or error. So the parser
-// remembers what it has found for a text, at a place that the text's hash tells.
+// A log has many decisions with the same path and result, or with the same
+// error. So the parsers of a reader remember what they have found, at a place
+// that a hash tells.
 const (
-	places      = 256
+	places      = 512
 	longestText = 512 // in bytes
 )
 
-// judge remembers for all parsers of a reader.
 type judge struct {
 	verdicts   *outcome.Verdicts
-	paths      [places]pathVerdict
 	judgements [places]judgement
 }
 
-func placeOf(text []byte) uint64 { return maphash.Bytes(seed, text) % places }
-
-// pathVerdict is the verdict of a path, and what it says of booleans.
-type pathVerdict struct {
-	path []byte
-	*outcome.Verdict
-	ofTrue, ofFalse outcome.Outcome
-}
-
-// verdictOf returns the verdict of a path, which is not empty. It is valid until
-// the next call.
-func (j *judge) verdictOf(path []byte) *pathVerdict {
-	v := &j.paths[placeOf(path)]
-	if !bytes.Equal(v.path, path) {
-		v.path = append(v.path[:0], path...)
-		if of := j.verdicts.Of(string(path)); of != v.Verdict {
-			v.Verdict, v.ofTrue, v.ofFalse = of, of.Outcome(true), of.Outcome(false)
-		}
-	}
-	return v
-}
-
-// judgement is the outcome of a result by a verdict, or that of an error.
+// judgement is the outcome of a result on a path, or that of an error without
+// one.
 type judgement struct {
-	text    []byte
-	verdict *outcome.Verdict // nil for an error
-	outcome outcome.Outcome
-	code    string
+	path, text []byte
+	outcome    outcome.Outcome
+	code       string
 }
 
-// remembered returns the outcome of a result by a verdict, or that of an error
-// if the verdict is nil.
-func (p *parser) remembered(verdict *outcome.Verdict, text []byte) (outcome.Outcome, string) {
-	known := &p.judge.judgements[placeOf(text)]
-	if known.verdict != verdict || !bytes.Equal(known.text, text) {
-		var found judgement
-		if verdict == nil {
-			found.outcome, found.code = p.failure(text)
-		} else {
-			found.outcome = p.outcomeOf(verdict, text)
-		}
-		// A text that is not UTF-8 is a problem each time.
-		if len(text) > longestText || slices.Contains(p.problems, InvalidUTF8) {
-			return found.outcome, found.code
-		}
-		known.text, known.verdict = append(known.text[:0], text...), verdict
-		known.outcome, known.code = found.outcome, found.code
+// judged returns the outcome of a result on a path, or that of an error if the
+// path is nil.
+func (p *parser) judged(path, text []byte) (o outcome.Outcome, code string) {
+	known := &p.judge.judgements[(maphash.Bytes(seed, path)+maphash.Bytes(seed, text))%places]
+	if bytes.Equal(known.text, text) && bytes.Equal(known.path, path) {
+		return known.outcome, known.code
 	}
-	return known.outcome, known.code
+	if path == nil {
+		o, code = p.failure(text)
+	} else {
+		o = p.outcomeOf(p.judge.verdicts.Of(string(path)), text)
+	}
+	// A text that is not UTF-8 is a problem each time.
+	if len(path)+len(text) <= longestText && !slices.Contains(p.problems, InvalidUTF8) {
+		*known = judgement{append(known.path[:0], path...), append(known.text[:0], text...), o, code}
+	}
+	return o, code
 }
 
 func (p *parser) outcomeOf(verdict *outcome.Verdict, text []byte) outcome.Outcome {

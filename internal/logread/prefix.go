@@ -45,34 +45,31 @@ func cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
 		}
 		return nil, rest, false, true
 	}
-	if stream, rest, ok := cutProcess(line); ok {
-		return stream, rest, false, true
+	if stream, rest, ok = cutProcess(line); !ok {
+		stream, rest, ok = cutNames(line)
 	}
-	return cutNames(line)
+	return stream, rest, false, ok
 }
 
 // cutNames cuts a name and a bar, or the names of a pod and a container.
-func cutNames(line []byte) (stream, rest []byte, part, ok bool) {
+func cutNames(line []byte) (stream, rest []byte, ok bool) {
 	n := nameEnd(line)
 	if n == 0 {
-		return nil, nil, false, false
+		return nil, nil, false
 	}
 	rest = bytes.TrimLeft(line[n:], " ")
 	if len(rest) > 0 && rest[0] == '|' {
-		return line[:n], skipColor(bytes.TrimPrefix(skipColor(rest[1:]), []byte{' '})), false, true
+		return line[:n], skipColor(bytes.TrimPrefix(skipColor(rest[1:]), []byte{' '})), true
 	}
 	pod := line[:n]
 	rest, colored := bytes.CutPrefix(skipColor(line[n:]), []byte{' '})
-	if !colored || bytes.IndexByte(pod, '-') < 0 {
-		return nil, nil, false, false
-	}
 	rest = skipColor(rest)
 	n = nameEnd(rest)
 	text, ok := bytes.CutPrefix(skipColor(rest[n:]), []byte{' '})
-	if n == 0 || !ok {
-		return nil, nil, false, false
+	if n == 0 || !ok || !colored || bytes.IndexByte(pod, '-') < 0 {
+		return nil, nil, false
 	}
-	return slices.Concat(pod, []byte{' '}, rest[:n]), skipColor(text), false, true
+	return slices.Concat(pod, []byte{' '}, rest[:n]), skipColor(text), true
 }
 
 // cutProcess cuts a prefix that ends in a process and its number: opa[7]: …
@@ -157,8 +154,8 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, lo
 
 // isOpen reports whether a text is the beginning of an object.
 func isOpen(text []byte) bool {
-	s := scanner{ends: make([]byte, 0, 64)}
-	return s.scan(text) == more
+	_, st := scan(text)
+	return st == more
 }
 
 // isClosing reports whether a text only closes a quotation or a line.

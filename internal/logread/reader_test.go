@@ -288,7 +288,6 @@ func (s sample) containers() map[string]string {
 		"docker, split":              eachLine(s.each(func(e string) string { return long(e) + "\n" }), docker),
 		"docker, console":            eachLine(consoleLines, docker),
 		"docker, pretty":             eachLine(prettyLines, docker),
-		"docker, pretty array":       eachLine(pretty(array)+"\n", docker),
 		"docker, text":               eachLine(s.each(textFormat), docker),
 		"CRI":                        eachLine(lines, cri),
 		"CRI, console":               eachLine(consoleLines, cri),
@@ -308,14 +307,21 @@ func (s sample) containers() map[string]string {
 		"Splunk, time first":         s.wrap(`{"time":1767323045.6,"event":`, `}`),
 		"Splunk, pretty":             s.each(func(e string) string { return pretty(`{"event":`+e+`}`) + "\n" }),
 		"Fluent Bit, log":            s.wrap(`{"log":`, `,"kubernetes":{"labels":{"app":"opa"},"pod_name":"x"}}`),
-		"Fluent Bit, log string":     s.text(`{"log":`, `,"kubernetes":{"labels":{"app":"opa"}}}`),
 		"Fluent Bit, log of stream":  s.text(`{"log":`, `,"stream":"stdout","time":"2026-01-02T03:04:05.6Z"}`),
-		"Fluent Bit, message":        s.wrap(`{"message":`, `}`),
-		"Fluent Bit, message string": s.text(`{"message":`, `}`),
 		"Fluent Bit in docker":       eachLine(s.text(`{"message":`, `}`), docker),
 		"array of Splunk's":          "[" + strings.ReplaceAll(strings.TrimSuffix(s.wrap(`{"event":`, `}`), "\n"), "\n", ",\n") + "]",
 	})
 	return all
+}
+
+// kinds returns the kinds of problems, sorted.
+func kinds(problems []string) (kinds []string) {
+	for _, p := range problems {
+		kind, _, _ := strings.Cut(p, " at ")
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
 }
 
 // strip takes out what differs between containers.

@@ -38,12 +38,19 @@ const (
 // checks the grammar, except inside strings.
 type scanner struct {
 	pos   int // the index up to which the text is scanned
-	ahead int // the index up to which the token at pos is known to go on
 	wants wants
 	ends  []byte // the closing brackets that must come, the innermost last
 }
 
 func (s *scanner) reset() { *s = scanner{ends: s.ends[:0]} }
+
+// scan returns the index behind the JSON value that text begins with, or where
+// the text ends or breaks.
+func scan(text []byte) (end int, _ status) {
+	s := scanner{ends: make([]byte, 0, 64)}
+	st := s.scan(text)
+	return s.pos, st
+}
 
 // scan goes on at pos. The text begins with the value, and includes the text of
 // earlier calls. If the value is done, pos is behind it.
@@ -102,9 +109,8 @@ func (s *scanner) value(text []byte, c byte) status {
 			return st
 		}
 	default:
-		end := scalarEnd(text, max(s.pos, s.ahead))
+		end := scalarEnd(text, s.pos)
 		if end == len(text) && len(s.ends) > 0 {
-			s.ahead = end
 			return more
 		}
 		if !isScalar(text[s.pos:end]) {
@@ -117,16 +123,11 @@ func (s *scanner) value(text []byte, c byte) status {
 }
 
 func (s *scanner) string(text []byte) status {
-	from := max(s.pos, s.ahead)
-	end := stringEnd(text, from)
-	if end < 0 {
-		if bytes.IndexByte(text[from:], '\n') >= 0 {
-			return broken
-		}
-		s.ahead = len(text) - 1
-		if escapes := len(text) - 1 - from - len(bytes.TrimRight(text[from+1:], `\`)); escapes%2 == 1 {
-			s.ahead-- // to before the escape that the text ends in
-		}
+	end := stringEnd(text, s.pos)
+	switch {
+	case end < 0 && lineEnd(text, s.pos) < len(text):
+		return broken
+	case end < 0:
 		return more
 	}
 	s.pos = end

@@ -43,28 +43,20 @@ func TestNestedEnd(t *testing.T) {
 }
 
 // What encoding/json takes for an object, the scanner does, and it finds its
-// end; if it is given in parts, too.
+// end.
 func TestScanner(t *testing.T) {
 	t.Parallel()
 	rolls(t, 100_000, 1000, func(r *rand.Rand) bool {
 		text := []byte("{" + randomText(r, 12))
-		var s, parts scanner
-		st := s.scan(text)
+		end, st := scan(text)
 		var raw json.RawMessage
 		d := json.NewDecoder(strings.NewReader(string(text)))
 		valid := d.Decode(&raw) == nil
-		if valid != (st == done) || valid && s.pos != int(d.InputOffset()) {
-			t.Fatalf("%q: status %d at %d, want an object: %t, which ends at %d", text, st, s.pos, valid, d.InputOffset())
+		if valid != (st == done) || valid && end != int(d.InputOffset()) {
+			t.Fatalf("%q: status %d at %d, want an object: %t, which ends at %d", text, st, end, valid, d.InputOffset())
 		}
-		if valid && valueEnd(text, 0, true) != s.pos {
-			t.Fatalf("%q ends at %d, want %d", text, valueEnd(text, 0, true), s.pos)
-		}
-		got := more
-		for n := 0; n <= len(text) && got == more; n++ {
-			got = parts.scan(text[:n])
-		}
-		if got != st || got == done && parts.pos != s.pos {
-			t.Fatalf("%q in parts: status %d at %d, want %d at %d", text, got, parts.pos, st, s.pos)
+		if valid && valueEnd(text, 0, true) != end {
+			t.Fatalf("%q ends at %d, want %d", text, valueEnd(text, 0, true), end)
 		}
 		return valid
 	})

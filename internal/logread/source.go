@@ -9,23 +9,24 @@ import (
 )
 
 // source is a text of lines: the file, or the text of one of the streams in it.
-// Three things tell where in the text it is: the line, the value that is not
-// whole yet, and the brackets around the value.
+// Two things tell where in the text it is: the line, and the brackets around the
+// next value. A value that is not whole is read again when its line ends or the
+// text is twice as long. Only the lines of an object are scanned as they come.
 type source struct {
 	reader *Reader
 	nesting
 	backlog // of a stream; a file's caller keeps the rest of its text
 
 	lineState
-	valueState
 	stack
 	rest
 
-	eol    int  // the end of a line of the text that is being read; see lineEnd
-	inLine int  // the bytes at the beginning of the text without a newline, as far as is known
-	event  bool // the last thing was an event of the file
-	logged bool // indented lines belong to the line of a logger before
-	loss   loss // what the line of a logger says, if it is one of OPA's decision logger
+	tried   int  // the length of a text that was too short, or 0
+	lines   bool // it had several lines
+	scanner scanner
+	event   bool // the last thing was an event of the file
+	logged  bool // indented lines belong to the line of a logger before
+	loss    loss // what the line of a logger says, if it is one of OPA's decision logger
 }
 
 // lineState is where in a line a source is.
@@ -35,13 +36,6 @@ type lineState struct {
 	skips  bool // the rest of the line is of no interest
 	lost   bool // it is of interest, but a value before it is broken
 	known  int  // events in it that have been counted as lost
-}
-
-// valueState is how much of a value was read that is not whole yet.
-type valueState struct {
-	tried   int  // the length of a line's rest that was too short
-	row     bool // it is a record of CSV that startsRow has found
-	scanner scanner
 }
 
 // stack is the brackets around a value.
@@ -106,24 +100,23 @@ func (s *source) endLines(n int) {
 // read reads text and returns the number of bytes that it has consumed, which
 // is all of them at the end. The next text must begin with the other bytes.
 func (s *source) read(text []byte, end bool) (n int) {
-	s.eol = -1
-	for n < len(text) {
+	if !end && len(text) < min(2*s.tried, s.reader.maxLength) && (s.lines || bytes.IndexByte(text[s.tried:], '\n') < 0) {
+		return 0
+	}
+	for s.tried = 0; n < len(text); {
 		if s.event && !s.within {
 			if n = s.readEvents(text, n); n == len(text) {
 				break
 			}
 		}
 		next, ok := s.step(text, n, end)
-		if s.single+s.unquoted > 0 {
-			s.single, s.unquoted = max(0, s.single-(next-n)), max(0, s.unquoted-(next-n))
-		}
-		n = next
-		if !ok {
+		s.single, s.unquoted = max(0, s.single-(next-n)), max(0, s.unquoted-(next-n))
+		if n = next; !ok {
+			if isScanned := n + s.scanner.pos; isScanned < len(text) {
+				s.tried, s.lines = len(text)-n, isScanned == n && lineEnd(text, n) < len(text)
+			}
 			break
 		}
-	}
-	if s.inLine = 0; s.eol == len(text) {
-		s.inLine = s.eol - n
 	}
 	return n
 }
@@ -133,7 +126,7 @@ func (s *source) read(text []byte, end bool) (n int) {
 // steps at once.
 func (s *source) readEvents(text []byte, i int) int {
 	s.event = false
-	if len(s.brackets) > 0 || s.column > 0 || s.tried > 0 || s.indent != noIndent || s.single > 0 {
+	if len(s.brackets) > 0 || s.column > 0 || s.indent != noIndent || s.single > 0 {
 		return i
 	}
 	r, p := s.reader, &s.reader.finder.parsers[0]
@@ -152,81 +145,56 @@ func (s *source) readEvents(text []byte, i int) int {
 }
 
 // lineEnd returns the index of the next newline from i on, or len(text).
-func (s *source) lineEnd(text []byte, i int) int {
-	if s.eol < i {
-		from := max(i, s.inLine)
-		s.eol = len(text)
-		if n := bytes.IndexByte(text[from:], '\n'); n >= 0 {
-			s.eol = from + n
-		}
+func lineEnd(text []byte, i int) int {
+	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+		return i + n
 	}
-	return s.eol
+	return len(text)
 }
 
 // step reads one thing at i: a value, a line or a bracket. It returns the index
 // behind it, and whether there was enough text to go on.
 func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	if s.skips {
-		from := i
-		if i = s.lineEnd(text, i); s.lost {
-			for range bytes.Count(text[from:i], idKey) - s.known {
-				s.problem(InvalidJSON, s.line())
-			}
-			s.known = max(0, s.known-bytes.Count(text[from:i], idKey))
-			if i == len(text) && !end { // which may end within a key
-				i = max(from, i-len(idKey)+1)
-				return i, i > from
-			}
-		}
-		if i < len(text) {
-			s.endLines(1)
-			i++
-		}
-		return i, true
+		return s.skip(text, i, end)
 	}
-	if s.scanner.pos == 0 {
-		if next = skipBlank(text, i); next > i { // a step of its own, since single counts from i
-			s.column += next - i
-			s.reader.partial = s.reader.partial || !s.within
-			return next, true
-		}
-		if text[i] == '\n' {
-			s.endLines(1)
-			return i + 1, true
-		}
-		if !s.within && s.isFile() && len(s.reader.finder.waiting) > 0 {
+	if next = skipBlank(text, i); next > i { // a step of its own, since single counts from i
+		s.column += next - i
+		s.reader.partial = s.reader.partial || !s.within
+		return next, true
+	}
+	if text[i] == '\n' {
+		s.endLines(1)
+		return i + 1, true
+	}
+	if !s.within {
+		if s.isFile() && len(s.reader.finder.waiting) > 0 {
 			s.reader.finder.expire()
 		}
-		if s.indent != noIndent && !s.within && s.isRestOfBroken(text[i]) {
+		if s.indent != noIndent && s.isRestOfBroken(text[i]) {
 			s.skips = true
 			return i, true
 		}
-		if s.logged && !s.within {
-			if s.logged = s.column > 1; s.logged {
-				return s.other(text, i, end)
-			}
+		if s.logged = s.logged && s.column > 1; s.logged {
+			return s.other(text, i, end)
+		}
+		// Programs may write lines of JSON behind a line that looks like a table's.
+		if s.reader.table != nil && s.isFile() && text[i] != '{' {
+			return s.readRow(text, i, end)
 		}
 	}
-	// Programs may write lines of JSON behind a line that looks like a table's.
-	isRow := s.reader.table != nil && s.isFile() && !s.within && s.scanner.pos == 0 && text[i] != '{'
-	if s.row = s.row || isRow; s.row {
-		return s.readRow(text, i, end)
-	}
-	if s.document && text[i] != '{' {
-		return s.documentStep(text, i, end)
-	}
 	switch c := text[i]; {
-	case c == '{' && s.scanner.pos > 0:
-		return s.object(text, i, end)
 	case c == '{':
-		switch opens(text[i:], "\"}\n", end || len(text)-i >= s.reader.maxLength) {
+		switch opens(text[i:], "\"}\n", s.isAll(text[i:], end)) {
 		case done:
 			return s.object(text, i, end)
 		case more:
 			return i, false
 		}
+	case s.document:
+		return s.documentStep(text, i, end)
 	case c == '[' && !(s.within && s.isArray()):
-		switch opens(text[i:], "{]\n", end || len(text)-i >= s.reader.maxLength) {
+		switch opens(text[i:], "{]\n", s.isAll(text[i:], end)) {
 		case done:
 			s.brackets = append(s.brackets[:0], ']')
 			s.comma, s.opened, s.within = false, true, true
@@ -245,6 +213,31 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	return s.other(text, i, end)
 }
+
+// skip skips the rest of the line. It counts the events that are lost in it.
+func (s *source) skip(text []byte, i int, end bool) (next int, ok bool) {
+	from := i
+	if i = lineEnd(text, i); s.lost {
+		count := bytes.Count(text[from:i], idKey)
+		for range count - s.known {
+			s.problem(InvalidJSON, s.line())
+		}
+		s.known = max(0, s.known-count)
+		if i == len(text) && !end { // which may end within a key
+			i = max(from, i-len(idKey)+1)
+			return i, i > from
+		}
+	}
+	if i < len(text) {
+		s.endLines(1)
+		i++
+	}
+	return i, true
+}
+
+// isAll reports whether no more of a text comes than is there, or is of
+// interest.
+func (s *source) isAll(text []byte, end bool) bool { return end || len(text) >= s.reader.maxLength }
 
 var idKey = []byte(`"decision_id"`)
 
@@ -269,8 +262,8 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		s.skips, s.lost = true, true
 		return i, true
 	}
-	eol := s.lineEnd(text, i)
-	if eol == len(text) && !end && len(text)-i < s.reader.maxLength {
+	eol := lineEnd(text, i)
+	if eol == len(text) && !s.isAll(text[i:], end) {
 		return i, false
 	}
 	line := text[i:eol]
@@ -292,10 +285,8 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		return eol, true
 	}
 	stream, rest, part, ok := cutPrefix(line)
-	if !ok {
-		if s.row = s.unquoted == 0 && startsRow(text[i:min(eol, i+s.reader.maxLength)]); s.row {
-			return i, true
-		}
+	if !ok && s.unquoted == 0 && startsRow(line[:min(len(line), s.reader.maxLength)]) {
+		return s.readRow(text, i, end)
 	}
 	f := &s.reader.finder
 	switch {
@@ -307,6 +298,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		}
 	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
 	case !s.embedded(line):
+		s.noteLogfmtLoss(line)
 		s.noteOther(line, 1)
 	}
 	s.skips = true
@@ -370,63 +362,53 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	rest := text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
 	if s.scanner.pos == 0 {
-		if s.tried > 0 && len(text)-i < 2*s.tried && s.lineGoesOn(text, i, end) {
-			return i, false
-		}
 		p.checked = false
 		if length := p.parse(rest); length >= 0 {
-			switch tail := isTail(rest[length:], end || len(rest) == s.reader.maxLength); {
+			switch tail := isTail(rest[length:], s.isAll(rest, end)); {
 			case s.document: // which does not begin where a line was cut
 			case tail == more:
-				s.tried = len(text) - i
 				return i, false
 			case tail == broken:
-				s.tried = 0
 				s.reader.keepFirst(rest[:length])
 				s.problem(InvalidJSON, s.line())
 				s.indent, s.skips, s.comma = s.column, true, false
 				return i, true
 			}
-			s.tried = 0
-			s.parsed(p, n, rest[:length], countLines(p, rest[:length]))
+			s.parsed(p, n, rest[:length], 0)
 			return i + length, true
 		}
-		if s.lineGoesOn(text, i, end) {
-			s.tried = len(text) - i
+		if lineEnd(text, i) == len(text) && !s.isAll(rest, end) {
 			return i, false
 		}
-		s.tried = 0
 		if s.single > 0 {
 			s.indent, s.skips = s.column, true
 			return i, true
 		}
 	}
-	kind := InvalidJSON
-	switch s.scanner.scan(rest) {
-	case done:
-		length := s.scanner.pos
-		s.scanner.reset()
+	st := s.scanner.scan(rest)
+	if st == more && !s.isAll(rest, end) {
+		return i, false
+	}
+	kind, length := InvalidJSON, s.scanner.pos
+	s.scanner.reset()
+	switch {
+	case st == done:
 		p.checked = true
 		if p.parse(rest[:length]) == length {
-			s.parsed(p, n, rest[:length], countLines(p, rest[:length]))
+			s.parsed(p, n, rest[:length], bytes.Count(rest[:length], newline))
 			return i + length, true
 		}
-		s.scanner.pos = length
-	case deep:
+	case st == deep:
 		kind = TooDeep
-	case more:
-		switch {
-		case len(rest) == s.reader.maxLength && s.openDocument(p, rest):
-			return i + 1, true
-		case len(rest) == s.reader.maxLength:
-			kind = TooLong
-		case end:
-			kind = Truncated
-		default:
-			return i, false
-		}
+	case st == broken:
+	case len(rest) < s.reader.maxLength:
+		kind = Truncated
+	case s.openDocument(p, rest):
+		return i + 1, true
+	default:
+		kind = TooLong
 	}
-	s.breakOff(kind, rest[:s.scanner.pos])
+	s.breakOff(kind, rest[:length])
 	return i, true
 }
 
@@ -455,17 +437,11 @@ func (s *source) inBrackets() nesting {
 	return n
 }
 
-// lineGoesOn reports whether more of the line at i will come.
-func (s *source) lineGoesOn(text []byte, i int, end bool) bool {
-	return !end && len(text)-i < s.reader.maxLength && s.lineEnd(text, i) == len(text)
-}
-
 // breakOff notes that the value in text does not go on. From its second line
 // on, the text is read again.
 func (s *source) breakOff(kind Problem, text []byte) {
 	s.reader.keepFirst(text)
 	s.problem(kind, s.line())
-	s.scanner.reset()
 	s.indent, s.skips = s.column, true
 	s.lost, s.known = kind == InvalidJSON && (s.opened || s.within), 1
 	s.single = bytes.LastIndexByte(text, '\n') + 1
@@ -476,14 +452,6 @@ func (s *source) breakOff(kind Problem, text []byte) {
 	if s.opened || s.document {
 		s.leave()
 	}
-}
-
-// countLines returns the number of newlines in the text that p has parsed.
-func countLines(p *parser, text []byte) int {
-	if p.checked {
-		return bytes.Count(text, newline)
-	}
-	return 0
 }
 
 // parsed delivers or searches the object that p has parsed, which ends the given

@@ -131,7 +131,7 @@ func (f *finder) give(k *key, name, text []byte, whole bool, n nesting) {
 	if stream == nil {
 		stream = f.newStream(n, f.streamName(k, name))
 	}
-	f.record.taken = true
+	f.taken++
 	f.feed(stream, text, f.record.line)
 }
 
@@ -185,8 +185,11 @@ func (f *finder) readCopy(text []byte, n nesting) {
 // isWhole reports whether the text is a JSON object or array that begins with a
 // bracket.
 func isWhole(text []byte, bracket byte) bool {
-	var s scanner
-	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
+	if len(text) == 0 || text[0] != bracket {
+		return false
+	}
+	end, st := scan(text)
+	return st == done && skipSpace(text, end) == len(text)
 }
 
 // readLine reads the text behind the prefix of a line of a source, and reports

@@ -185,13 +185,10 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	isTable := s.reader.table != nil && s.isFile()
 	rest := text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
-	n, isOpen := s.scanner.pos, s.scanner.pos > 0
+	n, isOpen := 0, false
 	for {
-		eol := max(n, s.scanner.ahead)
-		if at := bytes.IndexByte(rest[eol:], '\n'); at >= 0 {
-			eol += at
-		} else if eol = len(rest); !end && eol < s.reader.maxLength {
-			s.scanner.ahead = eol
+		eol := lineEnd(rest, n)
+		if eol == len(rest) && !s.isAll(rest, end) {
 			return i, false
 		}
 		isOpen = isOpen != (bytes.Count(rest[n:eol], quote)%2 == 1)
@@ -199,10 +196,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 			break
 		}
 		n++
-		s.scanner.pos = n
 	}
-	s.scanner.reset()
-	s.row = false
 	record, lines, p := rest[:n], bytes.Count(rest[:n], newline), &s.reader.finder.parsers[s.index()]
 	mayHold := isTable || containsAny(record, names)
 	var object []byte

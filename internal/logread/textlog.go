@@ -24,9 +24,8 @@ import (
 
 // isTextLog reports whether an event follows the line in the text format.
 func isTextLog(line []byte) bool {
-	line = bytes.TrimSuffix(line, []byte{'\r'})
-	level, ok := bytes.CutSuffix(line, []byte("] Decision Log"))
-	return ok && len(level) > 1 && len(level) < 10 && level[0] == '['
+	level, isDecision := bytes.CutSuffix(bytes.TrimSuffix(line, []byte{'\r'}), []byte("] Decision Log"))
+	return isDecision && isLogged(line) && bytes.IndexByte(level, ']') < 0
 }
 
 // textLog reads the event in the text format at i.
@@ -35,37 +34,28 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	rest = rest[:min(len(rest), s.reader.maxLength)]
 	end = end && len(rest) < s.reader.maxLength
 	// It ends before a line that is neither empty nor indented.
-	n := max(s.scanner.pos, s.lineEnd(text, i)+1-i)
+	n := lineEnd(rest, 0) + 1
 	for n < len(rest) {
-		eol := max(n, s.scanner.ahead)
-		if at := bytes.IndexByte(rest[eol:], '\n'); at >= 0 {
-			eol += at
-		} else if eol = len(rest); !end {
+		eol := lineEnd(rest, n)
+		line, isWhole := rest[n:eol], eol < len(rest) || end
+		if isWhole && !hasPrefix(line, "  ") && len(bytes.TrimSpace(line)) > 0 {
 			break
-		}
-		line := rest[n:eol]
-		if !bytes.HasPrefix(line, []byte("  ")) && len(bytes.TrimSpace(line)) > 0 {
-			s.textEvent(rest[:n])
-			return i + n, true
 		}
 		n = eol + 1
 	}
-	n = min(n, len(rest))
-	switch {
-	case end:
+	switch n = min(n, len(rest)); {
+	case end || n < len(rest):
 		s.textEvent(rest[:n])
 		return i + n, true
 	case len(rest) == s.reader.maxLength:
 		s.breakOff(TooLong, rest)
 		return i, true
 	}
-	s.scanner.pos, s.scanner.ahead = n, len(rest)
 	return i, false
 }
 
 // textEvent reads an event in the text format.
 func (s *source) textEvent(text []byte) {
-	s.scanner.reset()
 	p := &s.reader.finder.parsers[s.index()]
 	event := appendTextEvent(nil, text)
 	p.checked = true

@@ -51,6 +51,7 @@ type finder struct {
 	buffers [maxPrefixes + 1][]byte // for lines behind prefixes
 
 	record  record
+	taken   int       // counts events, what is broken, and texts for streams
 	waiting []*source // streams that wait for more
 	name    []byte    // of the last stream
 	names   bool      // name streams even if none waits
@@ -65,7 +66,7 @@ type finder struct {
 
 // reset makes f ready for another file.
 func (f *finder) reset() {
-	f.record, f.waiting, f.name, f.times, f.losses = record{}, nil, nil, nil, nil
+	f.record, f.taken, f.waiting, f.name, f.times, f.losses = record{}, 0, nil, nil, nil, nil
 	f.several, f.candidates, f.inEvent = false, nil, false
 	clear(f.buffers[:])
 	clear(f.spare[:])
@@ -83,33 +84,26 @@ type record struct {
 	text    []byte
 	line    int64
 	stream  string // the name of the source
-	taken   bool   // something in it was an event, broken, or text for a source
 	speaker []byte // see appendSpeaker; nil until it is known
 }
 
 // take takes the object of a source that p has parsed, and reports whether
 // anything in it was of interest.
 func (f *finder) take(s *source, p *parser, n nesting, text []byte) bool {
-	if !p.isEvent() || p.holdsMore {
-		return f.withRecord(s, text, func() { f.search(p, n.deeper(), text) })
-	}
-	f.found(p, n, text, s.line())
-	return true
+	return f.withRecord(s, text, func() { f.readObject(p, n, text) })
 }
 
 // withRecord reads a record, which may be within another one, and reports
 // whether anything in it was of interest.
 func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
-	outer := f.record
+	outer, before := f.record, f.taken
 	f.record = record{text: text, line: s.line(), stream: s.name}
 	if outer.text == nil {
 		f.losses = f.losses[:0]
 	}
 	read()
-	taken = f.record.taken
 	f.record = outer
-	f.record.taken = outer.taken || taken
-	return taken
+	return f.taken > before
 }
 
 // search looks for events in the object that p has parsed, and in its members.
@@ -118,7 +112,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 	isEvent, inEvent := p.isEvent(), f.inEvent
 	if n.tooDeep() {
 		if isEvent {
-			f.found(p, n, text, f.record.line)
+			f.found(p, n, text)
 		}
 		return
 	}
@@ -128,8 +122,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 		}
 		f.noteLoss(p)
 		if slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
-			f.record.taken = true
-			f.reader.options.Problem(Logged, f.record.line)
+			f.problem(Logged)
 		}
 		return
 	}
@@ -142,7 +135,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 	if isEvent {
 		outer := n
 		outer.levels--
-		f.found(p, outer, text, f.record.line)
+		f.found(p, outer, text)
 	}
 	times := len(f.times)
 	f.times = append(f.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
@@ -151,13 +144,11 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 		if value := p.json[m.start:m.end]; value[0] == '"' {
 			f.readString(p, m, n)
 		} else {
-			taken, losses := f.record.taken, len(f.losses)
-			f.record.taken = false
+			taken, losses := f.taken, len(f.losses)
 			f.readValue(value, p.name(m), p.checked, n)
-			if !f.record.taken && len(f.losses) == losses {
+			if f.taken == taken && len(f.losses) == losses {
 				m.key.setBarren(value, n)
 			}
-			f.record.taken = f.record.taken || taken
 		}
 		f.merge(start, from)
 	}
@@ -206,15 +197,20 @@ func (f *finder) readValue(value, name []byte, checked bool, n nesting) {
 	if p.parse(value) == len(value) {
 		f.readObject(p, n, value)
 	} else if !f.inEvent && mayHoldEvent(value) {
-		f.record.taken = true
-		f.reader.options.Problem(InvalidJSON, f.record.line)
+		f.problem(InvalidJSON)
 	}
+}
+
+// problem notes a problem of the record.
+func (f *finder) problem(kind Problem) {
+	f.taken++
+	f.reader.options.Problem(kind, f.record.line)
 }
 
 // readObject looks for events in the object that p has parsed, at the level n.
 func (f *finder) readObject(p *parser, n nesting, text []byte) {
 	if p.isEvent() && !p.holdsMore {
-		f.found(p, n, text, f.record.line)
+		f.found(p, n, text)
 	} else {
 		f.search(p, n.deeper(), text)
 	}
@@ -284,18 +280,19 @@ func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, i
 
 // found delivers the event that p has parsed, or makes it a candidate if another
 // place of the record may have the same event.
-func (f *finder) found(p *parser, n nesting, text []byte, line int64) {
-	f.record.taken = true
-	if f.several {
-		f.addCandidate(p, n, text, line)
+func (f *finder) found(p *parser, n nesting, text []byte) {
+	if f.taken++; f.several {
+		f.addCandidate(p, n, text)
 	} else {
-		f.reader.deliver(p, text, line)
+		f.reader.deliver(p, text, f.record.line)
 	}
 }
 
-// mayBegin reports whether a text may hold an event, or begin one that goes on
-// in the records that follow.
-func mayBegin(text []byte) bool { return text[0] == '[' || bytes.IndexByte(text, '{') >= 0 }
+// mayBegin reports whether a text may hold an event, begin one that goes on in
+// the records that follow, or be a line of logfmt.
+func mayBegin(text []byte) bool {
+	return text[0] == '[' || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=")
+}
 
 // An object or array of a wrapper that holds an event, the beginning of one, or
 // a line of OPA's decision logger contains one of these texts: the names of an

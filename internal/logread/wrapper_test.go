@@ -115,34 +115,6 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Events of one wrapper are the same if their ids are, or else their paths,
-// times and metrics. Elements of an array are different events.
-func TestSameEvent(t *testing.T) {
-	t.Parallel()
-	noID := strings.Replace(event1, `"decision_id":"d1",`, "", 1)
-	many := func(n int) string {
-		members := []string{`"a":` + event1}
-		for i := range n - 1 {
-			members = append(members, fmt.Sprintf(`"a":{"decision_id":"%d","path":"p","metrics":{}}`, i))
-		}
-		return strings.Join(members, ",")
-	}
-	for text, want := range map[string]int{
-		`{"a":` + event1 + `,"b":` + quoted(event1) + `}`:                      1,
-		`{"a":` + event1 + `,"b":` + event2 + `}`:                              2,
-		`{"a":` + noID + `,"b":` + quoted(noID) + `}`:                          1,
-		`{"a":` + noID + `,"b":` + strings.Replace(noID, "1200", "7", 1) + `}`: 2,
-		`{"a":[` + event1 + `,` + event1 + `]}`:                                2,
-		`{"log":"x","log":` + quoted(event1) + `}`:                             1,
-		`{"log":` + quoted(event2) + `,"log":` + quoted(event1) + `}`:          2,
-		`{` + many(65) + `,"b":` + event1 + `}`:                                65,
-	} {
-		if got := readAll(strings.Repeat(text+"\n", 3)); len(got.Events) != 3*want {
-			t.Errorf("%d events, want 3 times %d, of %s", len(got.Events), want, text)
-		}
-	}
-}
-
 // A document that is longer than an event may be is read value by value, and
 // once. Nothing in arbitrary data is an event.
 func TestLongDocument(t *testing.T) {
