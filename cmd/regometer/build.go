@@ -19,6 +19,7 @@ func newBuildCommand() *cobra.Command {
 	var o opabuild.Options
 	var image imageFlags
 	var output *outputFile
+	var source string
 	cmd := &cobra.Command{
 		Use:   "build [-C DIR] [PACKAGE] [-- GO BUILD FLAGS]",
 		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",
@@ -31,8 +32,9 @@ FILE" shows what is in a binary.
 The binary also has fixes, which are changes to OPA outside v1/metrics that are
 proposed to OPA's maintainers. no-op-server and no-op-default stop OPA from measuring
 what nobody reads. split-chunks stops decision logs from losing events when OPA splits
-a chunk. decision-hook is the hook for OPA 1.22. The command leaves out a fix that does
-not fit this OPA release, and says so.
+a chunk. decision-hook is the hook for OPA 1.22, and observed-decisions a more expensive
+one for older releases. The command leaves out a fix that does not fit this OPA
+release, and says so.
 --pure puts in only the drop-in: no fixes, no plugin and no hook. --no-plugin leaves
 out the plugin and the hook, and keeps the fixes.
 
@@ -43,7 +45,6 @@ the hook out. OPA's configuration must then also set decision_logs.plugin to
 "regometer".
 
 ` + outputHelp + `
-An image in a folder replaces only an empty folder or another image.
 
 OPA
 
@@ -59,6 +60,10 @@ warns about newer ones.
 --upstream builds OPA without the drop-in and the plugin. Instead, OPA gets the series
 of small changes to v1/metrics that is proposed to its maintainers. --upstream=N applies
 only the first N steps.
+
+--write-source writes the source that the command builds to a new or empty folder,
+instead of a binary, for people with a build of their own. It is the whole source of
+OPA, with the parts of Regometer, and needs no other module of ours.
 
 PROGRAMS
 
@@ -79,25 +84,33 @@ IMAGES
   regometer build --pure -o opa-with-drop-in-only
   regometer build --unmodified -o opa-as-it-is
   regometer build --upstream=3 -o opa-three-steps
+  regometer build --opa ../opa --write-source ../opa-with-regometer
   regometer build ./cmd/server
   regometer build -C ../opa-envoy-plugin ./cmd/opa-envoy-plugin -o opa-envoy
   regometer build . -- -tags netgo -ldflags "-s -w"
   regometer build --image opa.tar
   regometer build --image opa.tar --platform linux/amd64,linux/arm64
-  regometer build --image opa.tar --base registry.example.com/base:1 --image-name opa:mine
+  regometer build --image opa.tar --image-name registry.example.com/opa:mine
   regometer build ./cmd/server --image server.tar`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if names, _, _ := programOf(cmd, args); len(names) > 1 {
 				return fmt.Errorf("name one package, not %d: %q", len(names), names)
 			}
-			return checkProgram(cmd, args, "opa", "upstream", "unmodified")
+			return checkProgram(cmd, args, "opa", "upstream", "unmodified", "write-source")
 		},
-		PreRunE: func(cmd *cobra.Command, _ []string) error { return image.check(cmd.Context(), &o, output.name) },
+		PreRunE: func(*cobra.Command, []string) error { return image.check(&o, output.name) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			o.Progress = cmd.ErrOrStderr()
 			names, flags, isProgram := programOf(cmd, args)
 			o.Package, o.Flags = strings.Join(names, ""), flags
+			if source != "" {
+				if err := opabuild.WriteSource(ctx, o, source); err != nil {
+					return err
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), source)
+				return nil
+			}
 			platforms, err := image.targets(&o, isProgram)
 			if err != nil {
 				return err
@@ -134,6 +147,9 @@ IMAGES
 	addPartFlags(cmd, &o, "build")
 	addUpstreamFlag(cmd, &o.Upstream)
 	image.add(cmd, files)
+	cmd.Flags().StringVar(&source, "write-source", "", "new or empty `folder` for the source that is built, instead of a binary")
+	cmd.MarkFlagsMutuallyExclusive("write-source", "output")
+	cmd.MarkFlagsMutuallyExclusive("write-source", "image")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "no-plugin")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "pure")

@@ -26,22 +26,12 @@ func TestOPA(t *testing.T) {
 	}
 }
 
-func TestPatch(t *testing.T) {
-	tree := tinyOPA(t)
-	file := filepath.Join(tree, "v1", "metrics", "metrics.go")
-	before := read(file)
-	for _, c := range []struct {
-		flag, prints string
-		patched      bool
-	}{
-		{"--dry-run", "would replace v1/metrics/metrics.go\n", false},
-		{"--dry-run=false", "replace v1/metrics/metrics.go\n", true},
-		{"--dry-run=false", "nothing to do: ", true},
-		{"--revert", "restore v1/metrics/metrics.go\n", false},
-	} {
-		stdout := succeed(t, "patch", tree, c.flag)
-		if !strings.Contains(filepath.ToSlash(stdout), c.prints) || (read(file) != before) != c.patched {
-			t.Errorf("patch %s prints %s", c.flag, stdout)
-		}
+func TestWriteSource(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "source")
+	if stdout := succeed(t, "build", "--pure", "--opa", tinyOPA(t), "--write-source", dir); stdout != dir+"\n" {
+		t.Errorf("prints %q", stdout)
+	}
+	if text := read(filepath.Join(dir, "v1", "metrics", "collection.go")); !strings.Contains(text, "Regometer") {
+		t.Errorf("the source lacks the drop-in:\n%s", text)
 	}
 }

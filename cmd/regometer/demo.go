@@ -26,9 +26,10 @@ prints where the time of the decisions went, as "regometer report" does. It also
 the time, bytes and allocations of a decision on each server. The demo fails if the
 decision log and /metrics differ.
 
-The first run takes some minutes to build the two servers, and keeps them. The requests
-depend on --seed. Their number also depends on --duration and on the machine. No server
-contacts another machine. Only the two binaries and the folder of --keep remain.`,
+The first run takes some minutes to build the two servers, without WebAssembly and with
+the settings of this program, and keeps them. The requests depend on --seed. Their
+number also depends on --duration and on the machine. No server contacts another
+machine. Only the two binaries and the folder of --keep remain.`,
 		Example: `  regometer demo
   regometer demo --no-compare --duration 2s
   regometer demo --json > demo.json
@@ -39,7 +40,7 @@ contacts another machine. Only the two binaries and the folder of --keep remain.
 			config.Stdout, config.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			config.Table.Width, config.Table.Colors = terminal(config.Stdout)
 			config.Build = func(ctx context.Context, unmodified bool, progress io.Writer) (string, error) {
-				return opabuild.Build(ctx, opabuild.Options{OPA: opa, Unmodified: unmodified, Progress: progress})
+				return opabuild.Build(ctx, opabuild.Options{OPA: opa, Unmodified: unmodified, Local: true, NoWasm: true, Progress: progress})
 			}
 			return demo.Run(cmd.Context(), config)
 		},

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/modfile"
 
@@ -28,34 +29,31 @@ import (
 )
 
 const buildImageHelp = `--image writes a container image without a container engine, and prints the image's
-digest and name. If the name ends in .tar, the image is an archive for docker, podman
-and skopeo. Otherwise it is a folder in the form of an OCI image layout. The image has
-the binary, root certificates, an empty /tmp and the user 1000. With --base it has the
-binary and what the base has. The same OPA, Go and regometer make the same digest
-everywhere. SOURCE_DATE_EPOCH sets the image's date, which is otherwise 1970. Without
---platform the image is for Linux on this machine's processor. See
+digest and name. The image is an archive for docker, podman, skopeo and crane. It has
+the binary with the licences of its modules, root certificates, an empty /tmp and the
+user 1000. The same OPA, Go and regometer make the same digest everywhere.
+SOURCE_DATE_EPOCH sets the image's date, which is otherwise 1970. Without --platform the
+image is for Linux on this machine's processor. See
 ` + text.Documents + "containers.md" + "."
 
 // imageFlags are the flags for platforms and images.
 type imageFlags struct {
-	output     *outputFile
-	base, name string
-	platforms  []string
+	output    *outputFile
+	name      string
+	platforms []string
 }
 
 // add adds the flags to a command.
 func (f *imageFlags) add(cmd *cobra.Command, files *outputs) {
-	f.output = files.flag(cmd, "image", "", archiveKind, "write a container image to this `file`, which ends in .tar, or to this folder")
+	f.output = files.flag(cmd, "image", "", archiveKind, "write a container image to this `file`, such as opa.tar")
 	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "`platforms` to build for, such as linux/amd64,linux/arm64; only one without --image")
-	cmd.Flags().StringVar(&f.base, "base", "", "base `image`: its name in a registry, a file or a folder")
 	cmd.Flags().StringVar(&f.name, "image-name", "", "`name` of the image after it is loaded (default the program and its version, such as \"opa:1.4.0\")")
 }
 
 // check returns an error if the flags contradict one another. If there is one
 // platform, it sets o.Platform. binary is the file of --output.
-func (f *imageFlags) check(ctx context.Context, o *opabuild.Options, binary string) error {
+func (f *imageFlags) check(o *opabuild.Options, binary string) error {
 	output := f.output.name
-	f.output.kind.folder = !strings.HasSuffix(output, ".tar")
 	for i, text := range f.platforms {
 		platform, _, err := opabuild.ParsePlatform(text)
 		if err != nil {
@@ -68,18 +66,15 @@ func (f *imageFlags) check(ctx context.Context, o *opabuild.Options, binary stri
 		case slices.Contains(f.platforms[:i], platform):
 			return fmt.Errorf("the platform %s is named twice", text)
 		}
-		if err := opabuild.CheckPlatform(ctx, platform); err != nil {
-			return err
-		}
 		f.platforms[i] = platform
 	}
 	switch {
-	case output == "" && f.base+f.name != "":
-		return errors.New("--base and --image-name are for images: add --image FILE.tar")
+	case output == "" && f.name != "":
+		return errors.New("--image-name is for images: add --image FILE.tar")
 	case len(f.platforms) > 1 && (output == "" || binary != ""):
 		return errors.New("a binary is for one platform: name one platform, or write an image for all of them with --image FILE.tar and without --output")
 	case compressed.MatchString(output):
-		return fmt.Errorf("%s would be compressed twice, because an image's layers are compressed already: name a file that ends in .tar, or a folder", output)
+		return fmt.Errorf("%s would be compressed twice, because an image's layers are compressed already: name a file that ends in .tar", output)
 	}
 	if len(f.platforms) == 1 {
 		o.Platform = f.platforms[0]
@@ -90,14 +85,14 @@ func (f *imageFlags) check(ctx context.Context, o *opabuild.Options, binary stri
 var compressed = regexp.MustCompile(`(?i)\.(gz|tgz|zst)$`)
 
 // targets returns the platforms to build for. It adds settings for a program in
-// an image: without a base the program must run without other files, and every
-// machine must build the same binary.
+// an image: the program must run without other files, and every machine must
+// build the same binary.
 func (f *imageFlags) targets(o *opabuild.Options, isProgram bool) ([]string, error) {
 	if f.output.name == "" {
 		return []string{o.Platform}, nil
 	}
 	if isProgram {
-		if f.base == "" && os.Getenv("CGO_ENABLED") == "" {
+		if os.Getenv("CGO_ENABLED") == "" {
 			o.Env = append(o.Env, "CGO_ENABLED=0")
 		}
 		o.Flags = append([]string{"-trimpath"}, o.Flags...)
@@ -112,33 +107,10 @@ func (f *imageFlags) targets(o *opabuild.Options, isProgram bool) ([]string, err
 // write writes an image, and the binary if --output names a file. It prints the
 // image's digest and place.
 func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string, binary *outputFile) error {
-	inputs := what.inputs
-	if f.base != "" {
-		inputs = append(inputs, f.base) // may be a file or a folder here
-	}
-	if err := f.output.outputs.check(cmd, inputs); err != nil {
+	if err := f.output.outputs.check(cmd, what.inputs); err != nil {
 		return err
 	}
-	im := ociimage.Image{
-		Output: f.output.path, Archive: !f.output.kind.folder,
-		Check: func() error { return f.output.flagged(f.output.checkAgain()) },
-		Name:  f.name, Platforms: platforms, Base: f.base, Program: what.name, Cmd: what.command,
-		Build: func(ctx context.Context, platform string) (built ociimage.Built, err error) {
-			if built.File, err = what.build(ctx, platform); err == nil {
-				err = binary.copy(built.File)
-			}
-			if err != nil {
-				return built, err
-			}
-			if built.Labels, err = what.labels(ctx, built.File); err != nil {
-				return built, err
-			}
-			maps.DeleteFunc(built.Labels, func(_, value string) bool { return value == "" })
-			built.Documents, err = what.documents(ctx, &built, platform, cmd.ErrOrStderr())
-			return built, err
-		},
-		Progress: cmd.ErrOrStderr(),
-	}
+	im := ociimage.Image{Name: f.name, Program: what.name, Cmd: what.command}
 	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 		seconds, err := strconv.ParseUint(text, 10, 33)
 		if err != nil {
@@ -146,7 +118,33 @@ func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string
 		}
 		im.Created = time.Unix(int64(seconds), 0)
 	}
-	digest, err := im.Write(cmd.Context())
+	if err := im.Check(); err != nil {
+		return err
+	}
+	var programs []ociimage.Built
+	for _, platform := range platforms {
+		file, err := what.build(cmd.Context(), platform)
+		if err == nil {
+			err = binary.copy(file)
+		}
+		if err != nil {
+			return err
+		}
+		built := ociimage.Built{Platform: platform, File: file}
+		if built.Labels, err = what.labels(cmd.Context(), file); err != nil {
+			return err
+		}
+		maps.DeleteFunc(built.Labels, func(_, value string) bool { return value == "" })
+		if built.Notices, err = what.notices(cmd.Context(), built, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		programs = append(programs, built)
+	}
+	var digest string
+	err := f.output.write(func(w io.Writer) (err error) {
+		digest, err = im.Write(w, programs...)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -154,41 +152,28 @@ func (f *imageFlags) write(cmd *cobra.Command, what *toBuild, platforms []string
 	return err
 }
 
-// documents returns the licences of the modules in a program, and its bill of
-// materials. progress gets a warning if a licence is missing.
-func (t *toBuild) documents(ctx context.Context, built *ociimage.Built, platform string, progress io.Writer) ([]ociimage.Document, error) {
-	fmt.Fprintf(progress, "reading the licences of the modules in %s for %s\n", t.name, platform)
+// notices returns the licences of the modules in a program. progress gets a
+// warning if a licence is missing.
+func (t *toBuild) notices(ctx context.Context, built ociimage.Built, progress io.Writer) ([]byte, error) {
+	fmt.Fprintf(progress, "reading the licences of the modules in %s for %s\n", t.name, built.Platform)
 	info, err := buildinfo.ReadFile(built.File)
 	if err != nil {
 		return nil, err
 	}
-	b, err := opabuild.Inspect(built.File)
-	if err != nil {
-		return nil, err
-	}
-	p := contents.Program{
-		Name: t.name, Version: built.Labels[ociimage.VersionLabel], Platform: platform,
-		Description: built.Labels[ociimage.DescriptionLabel], Regometer: ownVersion(), Info: info, Folders: map[string]string{},
-	}
-	if description := describe(b); description != openPolicyAgent {
-		p.Changes = "regometer " + b.Regometer + " built " + description
-	}
+	p := contents.Program{Info: info, Folders: map[string]string{}}
 	if t.programs == nil {
-		p.OPA = "v" + p.Version
+		p.OPA = "v" + built.Labels[ocispec.AnnotationVersion]
 	}
 	for _, dir := range t.inputs {
 		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && dir != "" {
 			p.Folders[modfile.ModulePath(text)] = dir
 		}
 	}
-	notices, bill, missing, err := p.Documents(ctx, nil)
+	notices, missing, err := p.Notices(ctx, nil)
 	if missing != nil {
 		fmt.Fprintf(progress, "warning: the image lacks the licences of %s\n", strings.Join(missing, ", "))
 	}
-	return []ociimage.Document{
-		{Name: "THIRD-PARTY-NOTICES.txt", Type: "application/vnd.regometer.notices", Text: notices},
-		{Name: "sbom.cdx.json", Type: "application/vnd.cyclonedx+json", Text: bill},
-	}, err
+	return notices, err
 }
 
 const openPolicyAgent = "Open Policy Agent"
@@ -212,10 +197,10 @@ func opaLabels(ctx context.Context, file string, o opabuild.Options) (map[string
 	if err != nil {
 		return nil, err
 	}
-	labels[ociimage.DescriptionLabel] = describe(b)
-	labels[ociimage.SourceLabel] = "https://github.com/open-policy-agent/opa"
-	labels[ociimage.LicensesLabel] = "Apache-2.0"
-	labels[ociimage.VersionLabel], labels[ociimage.RevisionLabel], err = opabuild.SourceOf(ctx, o)
+	labels[ocispec.AnnotationDescription] = describe(b)
+	labels[ocispec.AnnotationSource] = "https://github.com/open-policy-agent/opa"
+	labels[ocispec.AnnotationLicenses] = "Apache-2.0"
+	labels[ocispec.AnnotationVersion], labels[ocispec.AnnotationRevision], err = opabuild.SourceOf(ctx, o)
 	return labels, err
 }
 
@@ -232,14 +217,14 @@ func programLabels(file, name string) (map[string]string, error) {
 		return nil, err
 	}
 	if v := info.Main.Version; v != "(devel)" {
-		labels[ociimage.VersionLabel] = v
+		labels[ocispec.AnnotationVersion] = v
 	}
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			labels[ociimage.RevisionLabel] = s.Value
+			labels[ocispec.AnnotationRevision] = s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
-			labels[ociimage.RevisionLabel] += "-dirty" // comes after it
+			labels[ocispec.AnnotationRevision] += "-dirty" // comes after it
 		}
 	}
 	return labels, nil
@@ -251,7 +236,7 @@ func ownLabels(file, name string) (map[string]string, *opabuild.Binary, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	labels := map[string]string{ociimage.TitleLabel: name, regometerLabel: b.Regometer}
+	labels := map[string]string{ocispec.AnnotationTitle: name, regometerLabel: b.Regometer}
 	if b.DropIn != "" {
 		labels[dropInLabel] = "sha256:" + b.DropIn
 	}

@@ -8,26 +8,44 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-// buildImage builds the program of tinyOPA as an image in a folder.
+// buildImage builds the program of tinyOPA as an image.
 func buildImage(t *testing.T, args ...string) (stdout string, index v1.ImageIndex, img v1.Image) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "image")
-	stdout = succeed(t, append([]string{"build", "--unmodified", "--opa", tinyOPA(t), "--image", dir}, args...)...)
+	dir := t.TempDir()
+	file := filepath.Join(t.TempDir(), "opa.tar")
+	stdout = succeed(t, append([]string{"build", "--unmodified", "--opa", tinyOPA(t), "--image", file}, args...)...)
+	for name, text := range untar(must(os.Open(file))) {
+		write(filepath.Join(dir, name), text)
+	}
 	whole := must(layout.ImageIndexFromPath(dir))
 	index = must(whole.ImageIndex(must(whole.IndexManifest()).Manifests[0].Digest))
 	img = must(index.Image(must(index.IndexManifest()).Manifests[0].Digest))
-	return strings.ReplaceAll(stdout, dir, "IMAGE"), index, img
+	return strings.ReplaceAll(stdout, file, "IMAGE"), index, img
+}
+
+// untar returns the files in an archive.
+func untar(in io.ReadCloser) map[string]string {
+	defer in.Close()
+	files := map[string]string{}
+	for r := tar.NewReader(in); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		files[must(h, err).Name] = string(must(io.ReadAll(r)))
+	}
 }
 
 func TestBuildImage(t *testing.T) {
@@ -40,8 +58,8 @@ func TestBuildImage(t *testing.T) {
 	}
 	c := must(img.ConfigFile())
 	want := map[string]string{
-		ociimage.TitleLabel: "opa", ociimage.DescriptionLabel: "Open Policy Agent", ociimage.VersionLabel: "1.5.0",
-		ociimage.SourceLabel: "https://github.com/open-policy-agent/opa", ociimage.LicensesLabel: "Apache-2.0",
+		ocispec.AnnotationTitle: "opa", ocispec.AnnotationDescription: "Open Policy Agent", ocispec.AnnotationVersion: "1.5.0",
+		ocispec.AnnotationSource: "https://github.com/open-policy-agent/opa", ocispec.AnnotationLicenses: "Apache-2.0",
 		"org.opencontainers.image.created": "2023-11-14T22:13:20Z",
 	}
 	if c.Architecture != "arm64" || !maps.Equal(c.Config.Labels, want) {
@@ -50,36 +68,12 @@ func TestBuildImage(t *testing.T) {
 	if got := strings.Join(append(c.Config.Entrypoint, c.Config.Cmd...), " "); got != "/opa run" {
 		t.Errorf("runs %s", got)
 	}
-	in := must(must(img.Layers())[1].Uncompressed())
-	defer in.Close()
-	files := map[string]string{}
-	for r := tar.NewReader(in); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		files[must(h, err).Name] = string(must(io.ReadAll(r)))
-	}
+	files := untar(must(must(img.Layers())[1].Uncompressed()))
 	if files["opa"] != read(binary) {
 		t.Error("the binary in the image is another one")
 	}
-	for name, want := range map[string]string{
-		"THIRD-PARTY-NOTICES.txt": "The Go Authors", "sbom.cdx.json": `"pkg:golang/github.com/open-policy-agent/opa@v1.5.0"`,
-	} {
-		if !strings.Contains(files["usr/share/doc/opa/"+name], want) {
-			t.Errorf("%s lacks %q:\n%.2000s", name, want, files["usr/share/doc/opa/"+name])
-		}
-	}
-
-	if bill := files["usr/share/doc/opa/sbom.cdx.json"]; strings.Contains(bill, "pedigree") {
-		t.Errorf("the bill of materials says that somebody changed OPA:\n%.2000s", bill)
-	}
-	attached := ""
-	for _, d := range must(index.IndexManifest()).Manifests[1:] {
-		attached += string(must(must(index.Image(d.Digest)).Manifest()).Config.MediaType) + " "
-	}
-	if attached != "application/vnd.regometer.notices application/vnd.cyclonedx+json " {
-		t.Errorf("attached are %s", attached)
+	if notices := files["usr/share/doc/opa/THIRD-PARTY-NOTICES.txt"]; !strings.Contains(notices, "The Go Authors") {
+		t.Errorf("the licences are\n%.2000s", notices)
 	}
 
 	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
@@ -98,12 +92,12 @@ func TestImageLabels(t *testing.T) {
 	bin, tree := t.TempDir(), tinyOPA(t)
 	buildTiny(t, tree, bin, "--no-plugin")
 	labels := must(opaLabels(t.Context(), filepath.Join(bin, "opa"), opabuild.Options{OPA: tree}))
-	if labels[ociimage.DescriptionLabel] != "Open Policy Agent with the drop-in metrics package of Regometer" ||
-		!strings.HasPrefix(labels[dropInLabel], "sha256:") || labels[regometerLabel] == "" || labels[ociimage.RevisionLabel] != "" {
+	if labels[ocispec.AnnotationDescription] != "Open Policy Agent with the drop-in metrics package of Regometer" ||
+		!strings.HasPrefix(labels[dropInLabel], "sha256:") || labels[regometerLabel] == "" || labels[ocispec.AnnotationRevision] != "" {
 		t.Errorf("labels %q", labels)
 	}
 	labels = must(opaLabels(t.Context(), filepath.Join(bin, "opa"), opabuild.Options{OPA: "1.5.0"}))
-	if labels[ociimage.RevisionLabel] != "v1.5.0" {
+	if labels[ocispec.AnnotationRevision] != "v1.5.0" {
 		t.Errorf("labels %q", labels)
 	}
 }

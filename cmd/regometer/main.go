@@ -92,7 +92,7 @@ func newRootCommand() *cobra.Command {
 		Long: `"report" and "compare" read the decision logs of any Open Policy Agent (OPA) and show
 where the time went. "collect" counts the decisions that any OPA uploads, for Prometheus.
 
-"build", "opa", "patch" and "verify" build, run and check OPA with Regometer's package
+"build", "opa" and "verify" build, run and check OPA with Regometer's package
 v1/metrics. It has the same interface, names and JSON as OPA's own, and takes a
 fraction of the time and memory. "build" and "opa" also add a plugin, which shows
 Prometheus the duration of each stage.
@@ -115,7 +115,6 @@ folder. You can delete this folder at any time.`,
 		newDemoCommand(),
 		newMergeCommand(),
 		newOPACommand(),
-		newPatchCommand(),
 		newReportCommand(),
 		newSampleCommand(),
 		newVerifyCommand(),

@@ -41,7 +41,7 @@ type place struct {
 	info fs.FileInfo
 }
 
-// An outputFile is a file or a folder that the command writes.
+// An outputFile is a file that the command writes.
 type outputFile struct {
 	outputs *outputs
 	flag    string // such as "--html"
@@ -52,10 +52,9 @@ type outputFile struct {
 
 // A kind is a kind of file.
 type kind struct {
-	name   string                 // in messages, after "is not"
-	is     func(path string) bool // whether a file, or a folder that is not empty, is of the kind
-	folder bool
-	mode   fs.FileMode // of a new file; 0 keeps the mode of a replaced file
+	name string                 // in messages, after "is not"
+	is   func(path string) bool // whether a file is of the kind
+	mode fs.FileMode            // of a new file; 0 keeps the mode of a replaced file
 }
 
 var (
@@ -207,11 +206,7 @@ func (f *outputFile) begin() (err error) {
 
 // resolve returns the absolute path, without links.
 func (f *outputFile) resolve(name string) (string, error) {
-	resolve := outfile.Resolve
-	if f.kind.folder {
-		resolve = outfile.ResolveFolder
-	}
-	path, err := resolve(name)
+	path, err := outfile.Resolve(name)
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
@@ -229,7 +224,7 @@ func (f *outputFile) check() error {
 		if other == f || other.path == "" {
 			continue
 		}
-		if f.path == other.path || sameFile(f.path, other.path) || other.kind.folder && inside(f.path, other.path) || f.kind.folder && inside(other.path, f.path) {
+		if f.path == other.path || sameFile(f.path, other.path) {
 			return fmt.Errorf("%s is also the output of %s: %s", f.name, other.flag, remedy)
 		}
 	}
@@ -251,23 +246,12 @@ func (f *outputFile) check() error {
 		}
 	}
 	switch {
-	case isKind || isEmpty(f.path, info):
+	case isKind || info.Size() == 0:
 		return nil
-	case f.kind.folder: // --force does not replace folders
-		return fmt.Errorf("%s exists, is not empty and is not %s: name another folder, or remove it", f.name, f.kind.name)
 	case !f.outputs.force:
 		return fmt.Errorf("%s exists and is not %s: %s, or use --force", f.name, f.kind.name, remedy)
 	}
 	return nil
-}
-
-// isEmpty reports whether a file or a folder is empty.
-func isEmpty(path string, info fs.FileInfo) bool {
-	if !info.IsDir() {
-		return info.Size() == 0
-	}
-	entries, err := os.ReadDir(path)
-	return err == nil && len(entries) == 0
 }
 
 // sameFile reports whether two paths lead to one file, which exists.

@@ -46,8 +46,8 @@ var outputFlags = []struct {
 	{"sample", "output", "--decisions 5", ".log", func(path string) bool { return truthKind.is(path + ".truth.json") }, "", ""},
 	{"build", "output", "--unmodified --opa TREE", "", executableKind.is, "TREE/main.go", "--opa TREE"},
 	{"build", "output", "-C PROGRAM .", "", executableKind.is, "PROGRAM/main.go", "-C PROGRAM ."},
-	{"build", "image", "--unmodified --opa TREE", ".tar", ociimage.IsImage, "base.tar", "--unmodified --opa TREE --base base.tar"},
-	{"build", "image", "-C PROGRAM .", ".tar", ociimage.IsImage, "base.tar", "-C PROGRAM . --base base.tar"},
+	{"build", "image", "--unmodified --opa TREE", ".tar", ociimage.IsImage, "TREE/main.go", "--unmodified --opa TREE"},
+	{"build", "image", "-C PROGRAM .", ".tar", ociimage.IsImage, "PROGRAM/main.go", "-C PROGRAM ."},
 }
 
 // otherFileFlags name a file or a folder that is read, or a folder for files
@@ -56,7 +56,7 @@ var outputFlags = []struct {
 var otherFileFlags = []string{
 	"collect config", "collect follow",
 	"collect policy", "collect tls-ca", "collect tls-cert", "collect tls-key", "collect token-file",
-	"build base", "build chdir", "build opa", "demo keep", "demo opa", "opa opa", "verify chdir", "verify keep", "verify opa", "verify packages",
+	"build chdir", "build opa", "build write-source", "demo keep", "demo opa", "opa opa", "verify chdir", "verify opa", "verify packages",
 }
 
 // A new flag that names a file must be in one of the lists above.
@@ -96,7 +96,6 @@ func newWorkshop(t *testing.T) *workshop {
 	t.Chdir(w.dir)
 	write(filepath.Join(w.program, "go.mod"), "module example.com/program\n\ngo 1.22\n\nrequire github.com/open-policy-agent/opa v1.5.0\n\nreplace github.com/open-policy-agent/opa => "+w.tree+"\n")
 	write(filepath.Join(w.program, "main.go"), "package main\n\nimport _ \"github.com/open-policy-agent/opa/v1/metrics\"\n\nfunc main() {}\n")
-	write("base.tar", "a base image")
 	succeed(t, "sample", "--decisions", "20", "-o", "d.log")
 	write("logs/a.log", read("d.log"))
 	succeed(t, "report", "d.log", "--save", "m.rgm")
@@ -174,12 +173,10 @@ func TestOutputs(t *testing.T) {
 				symlink:                          flag[1:len(flag)-1] + ": " + symlink + " exists and is not a",
 				filepath.Join("none", name("x")): "there is no folder none",
 				device:                           "is a device, and would be replaced",
+				"logs":                           "is a folder, and would be replaced",
 			}
 			if f.command != "sample" { // there it is possible
 				refused["-"] = "cannot write to standard output (-)"
-			}
-			if f.flag != "image" {
-				refused["logs"] = "is a folder, and would be replaced"
 			}
 			for out, want := range refused {
 				w.refused(t, want, call+out)
@@ -221,17 +218,12 @@ func TestOutputs(t *testing.T) {
 func TestRefused(t *testing.T) {
 	w := newWorkshop(t)
 	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)
-	for _, empty := range []string{"is", "file", "folder/x"} {
-		write(empty, "")
-	}
-	noError(os.Remove("folder/x"))
+	write("is", "")
 	for _, log := range []string{"none.log", "bad.log", "twice.log"} { // none.log has no truth
 		write(log, read("d.log"))
 	}
 	write("bad.log.truth.json", "{}")
 	write("new.log.truth.json", "{}")
-	write("foreign/index.json", `{"manifests": [{"annotations": {"org.opencontainers.image.ref.name": "theirs"}}]}`)
-	write("nothing/index.json", `{"manifests": []}`)
 	for link, to := range map[string]string{
 		"symlink.log": "d.log", "more": "logs", "symlink": "is", "s.log.truth.json": "d.log", "twice.log.truth.json": "twice.log", "dangling": "none",
 	} {
@@ -265,23 +257,17 @@ func TestRefused(t *testing.T) {
 		{"sample --decisions 5 -o s.log", "--output: s.log.truth.json exists and is not the truth about a log"},
 		{"sample --decisions 5 -o twice.log --force", "--output: twice.log.truth.json is also the output of --output"},
 		{"build --opa TREE -o x.tar --image x.tar", "--image: x.tar is also the output of --output"},
-		{"build --opa TREE -o folder/opa --image folder", "--image: folder is also the output of --output"},
 		{"build -C PROGRAM . -o x.tar --image ./x.tar", "--image: ./x.tar is also the output of --output"},
 
 		{"sample --decisions 5 -o bad.log", "--output: bad.log exists and is not a log with its truth beside it"},
 		{"sample --decisions 5 -o none.log", "--output: none.log exists and is not a log with its truth beside it"},
 		{"sample --decisions 5 -o new.log", "--output: new.log.truth.json exists and is not the truth about a log"},
-		{"build --image logs --force", "--image: logs exists, is not empty and is not an image that regometer wrote: name another folder, or remove it"},
-		{"build --image foreign --force", "foreign exists, is not empty and is not an image that regometer wrote"},
-		{"build --image nothing --force", "nothing exists, is not empty and is not an image that regometer wrote"},
-		{"build --image file --force", "--image: file is a file, not a folder"},
 		{"build --image dangling --force", "which does not exist"},
 		{"build --image none/image", "there is no folder none"},
 		{"build --image m.rgm/x", "not a directory"},
-		{"build --image PROGRAM/", "is not an image"},
+		{"build --write-source logs", "logs is not empty: name a new or empty folder"},
+		{"build --opa TREE --write-source TREE", "is not empty: name a new or empty folder"},
 		{"demo --keep logs", "logs is not empty: name a new or empty folder"},
-		{"verify --opa TREE --keep logs", "logs is not empty: name a new or empty folder"},
-		{"verify -C PROGRAM --keep logs", "logs is not empty: name a new or empty folder"},
 		{"report missing.log --parquet x.parquet", "missing.log"},
 		{"report d.log --parquet /proc/x.parquet", "--parquet: cannot write to /proc"},
 	} {
@@ -318,23 +304,6 @@ func TestBuildProgramInPlace(t *testing.T) {
 	}
 }
 
-// An image replaces a folder with an image, and no folder with anything else.
-func TestImageFolder(t *testing.T) {
-	w := newWorkshop(t)
-	image := "build --unmodified --opa TREE --image "
-	noError(os.Mkdir("empty", 0o755), os.Symlink("empty", "symlink"))
-	for _, out := range []string{"new/", "symlink", "symlink", "empty"} {
-		succeed(t, w.args(image+out)...)
-		if !ociimage.IsImage(out) {
-			t.Errorf("%s is not an image", out)
-		}
-	}
-	succeed(t, w.args(image+"based --base ./empty")...)
-	w.refused(t, "--image: empty is also the input ./empty", image+"empty --base ./empty")
-	write("empty/mine", "mine")
-	w.refused(t, "is not an image", image+"empty --force")
-}
-
 // The command keeps a file that came in an output's place while it worked, and
 // follows no link that came.
 func TestOutputMeanwhile(t *testing.T) {
@@ -347,13 +316,11 @@ func TestOutputMeanwhile(t *testing.T) {
 		{"report - --force --save link.rgm", "link.rgm", "--save: link.rgm has become a link"},
 		{"report - --force --parquet link.rgm", "link.rgm", "--parquet: link.rgm has become a link"},
 		{"build --unmodified --opa TREE --image x.tar", "x.tar", "--image: x.tar exists and is not"},
-		{"build --unmodified --opa TREE --image link", "link", "--image: link has become a link"},
+		{"build --unmodified --opa TREE --force --image link.rgm", "link.rgm", "--image: link.rgm has become a link"},
 	} {
 		var before map[string]string
 		comes := sync.OnceFunc(func() {
 			switch c.out {
-			case "link":
-				noError(os.Symlink("logs", c.out))
 			case "link.rgm":
 				noError(os.Symlink("m.rgm", c.out))
 			default:
@@ -364,7 +331,7 @@ func TestOutputMeanwhile(t *testing.T) {
 		stdin := io.MultiReader(strings.NewReader(read("d.log")), readerFunc(func([]byte) (int, error) { comes(); return 0, io.EOF }))
 		var said bytes.Buffer
 		stderr := writerFunc(func(p []byte) (int, error) {
-			if bytes.Contains(p, []byte("packing /opa")) {
+			if bytes.Contains(p, []byte("reading the licences")) {
 				comes()
 			}
 			return said.Write(p)
@@ -429,7 +396,7 @@ func TestStandardOutputCut(t *testing.T) {
 	w := newWorkshop(t)
 	calls := []string{
 		"--help", "report --help", "--version", "version", "version opa", "sample --decisions 5 -o -", "build --unmodified --opa TREE -o opa",
-		"patch --dry-run TREE", "patch --revert TREE", "verify --opa TREE --packages v1/metrics",
+		"verify --opa TREE --packages v1/metrics",
 	}
 	for _, format := range output.Formats(new(report.Report)) {
 		calls = append(calls, "report d.log --format "+format, "merge m.rgm --format "+format)

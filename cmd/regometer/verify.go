@@ -52,7 +52,7 @@ build" puts it into a program. The flags after "--" go to go test. No linter run
 		Example: `  regometer verify --quick
   regometer verify --packages v1/metrics,v1/plugins/...
   regometer verify --packages cmd --run TestEval --count 3
-  regometer verify --opa ../opa --keep verify-output
+  regometer verify --opa ../opa
   regometer verify --upstream --quick
   regometer verify --upstream=3 --packages v1/metrics
   regometer verify ./...
@@ -90,7 +90,6 @@ build" puts it into a program. The flags after "--" go to go test. No linter run
 	flags.BoolVar(&quick, "quick", false, "test only a few packages")
 	flags.StringVar(&o.Run, "run", "", "run only the tests that match this `pattern`, as go test does")
 	addNumberFlag(cmd, &o.Count, "count", 1, "`number` of times that each test runs (default 1)")
-	flags.StringVar(&o.Keep, "keep", "", "new or empty `folder` for the output of failed packages")
 	cmd.MarkFlagsMutuallyExclusive("packages", "quick")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "pure")
 	return cmd

@@ -22,11 +22,10 @@ func newVersionCommand() *cobra.Command {
 drop-in is tested with, and the SHA-256 of the drop-in's source.
 
 BINARY is an opa binary, or another program with OPA inside, for any platform. For it
-the command prints the Go that built it, OPA's version and replacement, and the parts of
-Regometer in it, with the names of the fixes, also the plugin or the adapter that the
-program itself imports. The command does not run the binary. OPA's version is unknown
-if neither "regometer build" nor Go recorded it. "unmodified" means without the drop-in.
-The command does not look for other changes.`,
+the command prints the Go that built it, OPA's version, and the parts that "regometer
+build" put into it, with the names of the fixes. The command does not run the binary.
+OPA's version is unknown if neither "regometer build" nor Go recorded it. "unmodified"
+means without the drop-in. "go version -m BINARY" shows all modules in it.`,
 		Example: `  regometer version
   regometer version ./opa`,
 		Args: cobra.MaximumNArgs(1),
@@ -71,15 +70,10 @@ func printBinary(w io.Writer, b *opabuild.Binary) {
 		plugin = "gets decisions straight from OPA's server"
 	case b.Plugin:
 		plugin = "gets decisions through the decision log"
-	case b.Imported != "":
-		plugin = b.Imported + ", imported by the program"
-	}
-	if b.Replaced != "" {
-		opa += ", replaced by " + b.Replaced
 	}
 	for _, line := range [][2]string{
 		{"program", b.Program}, {"regometer", b.Regometer}, {"go", b.Go + " " + b.Platform}, {"opa", opa},
-		{"drop-in", dropIn}, {"fixes", b.Fixes}, {"plugin", plugin}, {"adapter", b.Adapter},
+		{"drop-in", dropIn}, {"fixes", b.Fixes}, {"plugin", plugin},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(w, "%s: %s\n", line[0], line[1])

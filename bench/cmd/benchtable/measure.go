@@ -52,10 +52,7 @@ func (m *measurer) buildSides(ctx context.Context) error {
 	}
 	m.progress.Printf("building with OPA %s as it is and with the drop-in", m.OPAVersion)
 	tree := filepath.Join(m.work, "opa")
-	if err := os.CopyFS(tree, os.DirFS(m.OPA)); err != nil {
-		return err
-	}
-	if _, err := opabuild.Patch(ctx, tree, false, nil); err != nil {
+	if err := opabuild.WriteSource(ctx, opabuild.Options{OPA: m.OPA, Pure: true}, tree); err != nil {
 		return err
 	}
 	modfile, err := m.Modfile(ctx, m.work, tree)

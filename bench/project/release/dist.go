@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -74,10 +75,12 @@ func findCommit(ctx context.Context, root, version string, dirty bool) (commit, 
 
 // A program is one binary of a release.
 type program struct {
-	contents.Program
-	Run bool // it ran on this machine
+	Name, Version, Platform string
+	OPA                     string // the version of OPA, such as v1.2.3, if the program is OPA
+	Run                     bool   // it ran on this machine
 
-	binary string // file
+	binary        string // file
+	notices, bill []byte // the licences and the bill of materials
 }
 
 // base returns the name of the program's files, without their endings.
@@ -119,17 +122,16 @@ func dist(ctx context.Context, r *project.Release, from commit, platforms []stri
 				return err
 			}
 		}
-		for _, p := range []*program{
-			{Program: contents.Program{Name: "regometer"}, binary: cross}, {Program: contents.Program{Name: "opa"}, binary: opa},
-		} {
-			p.Version, p.Regometer, p.Platform, p.Run = r.Version, r.Version, platform, platform == project.Host
-			if err := p.inspect(); err != nil {
+		for _, p := range []*program{{Name: "regometer", binary: cross}, {Name: "opa", binary: opa}} {
+			p.Version, p.Platform, p.Run = r.Version, platform, platform == project.Host
+			fmt.Fprintf(progress, "reading the licences of %s for %s\n", p.Name, platform)
+			if err := p.inspect(ctx, r.Env); err != nil {
 				return err
 			}
 			programs = append(programs, p)
 		}
 	}
-	files, err := releaseFiles(ctx, r.Env, programs, from, progress)
+	files, err := releaseFiles(programs, from)
 	if err != nil {
 		return err
 	}
@@ -137,42 +139,47 @@ func dist(ctx context.Context, r *project.Release, from commit, platforms []stri
 	return errors.Join(os.RemoveAll(target), os.CopyFS(target, files))
 }
 
-// inspect reads the binary's build information. It returns an error unless the
-// binary is built as a release must be.
-func (p *program) inspect() (err error) {
-	if p.Info, err = buildinfo.ReadFile(p.binary); err != nil {
+// inspect reads the binary and the licences of its modules. It returns an error
+// unless the binary is built as a release must be, and each module has a
+// licence. env makes the go command see the release.
+func (p *program) inspect(ctx context.Context, env []string) error {
+	info, err := buildinfo.ReadFile(p.binary)
+	if err != nil {
 		return err
 	}
 	settings := map[string]string{}
-	for _, s := range p.Info.Settings {
+	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
 	got := fmt.Sprintf("%s/%s, CGO_ENABLED=%s, -trimpath=%s", settings["GOOS"], settings["GOARCH"], settings["CGO_ENABLED"], settings["-trimpath"])
 	if want := p.Platform + ", CGO_ENABLED=0, -trimpath=true"; got != want {
 		return fmt.Errorf("%s is built for %s, want %s", p.Name, got, want)
 	}
-	if p.Name == "regometer" {
-		if p.Info.Main.Version != p.Version {
-			return fmt.Errorf("regometer for %s has the version %s", p.Platform, p.Info.Main.Version)
+	if p.Name == "opa" {
+		b, err := opabuild.Inspect(p.binary)
+		if err != nil {
+			return err
 		}
-		return nil
+		if b.Regometer != p.Version || !b.Plugin || !b.Hook {
+			return fmt.Errorf("opa for %s is built by regometer %q, with plugin: %t, with its hook: %t", p.Platform, b.Regometer, b.Plugin, b.Hook)
+		}
+		p.OPA = "v" + b.OPA
+	} else if info.Main.Version != p.Version {
+		return fmt.Errorf("%s for %s has the version %s", p.Name, p.Platform, info.Main.Version)
 	}
-	b, err := opabuild.Inspect(p.binary)
+	var missing []string
+	if p.notices, missing, err = (&contents.Program{OPA: p.OPA, Info: info}).Notices(ctx, env); err == nil && missing != nil {
+		err = fmt.Errorf("%s: no licence: there is no file such as LICENSE in %s", p.base(), strings.Join(missing, ", "))
+	}
 	if err != nil {
 		return err
 	}
-	if b.Regometer != p.Version || !b.Plugin || !b.Hook {
-		return fmt.Errorf("opa for %s is built by regometer %q, with plugin: %t, with its hook: %t", p.Platform, b.Regometer, b.Plugin, b.Hook)
-	}
-	p.OPA = "v" + b.OPA
-	p.Description = "OPA " + p.OPA + " with Regometer's package v1/metrics, fixes and plugin, and a hook that hands the plugin each decision"
-	p.Changes = "regometer " + b.Regometer + " built " + p.Description
-	return nil
+	p.bill, err = billOfMaterials(ctx, p.binary, cmp.Or(p.OPA, p.Version), env)
+	return err
 }
 
-// releaseFiles returns all files of a release. It fails if a module has no
-// licence. env makes the go command see the release.
-func releaseFiles(ctx context.Context, env []string, programs []*program, from commit, progress io.Writer) (fstest.MapFS, error) {
+// releaseFiles returns all files of a release.
+func releaseFiles(programs []*program, from commit) (fstest.MapFS, error) {
 	license, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return nil, err
@@ -180,14 +187,6 @@ func releaseFiles(ctx context.Context, env []string, programs []*program, from c
 	release := fstest.MapFS{}
 	add := func(name string, content []byte) { release[name] = &fstest.MapFile{Data: content, Mode: 0o644} }
 	for _, p := range programs {
-		fmt.Fprintf(progress, "reading the licences of %s for %s\n", p.Name, p.Platform)
-		notices, bill, missing, err := p.Documents(ctx, env)
-		if err == nil && missing != nil {
-			err = fmt.Errorf("%s: no licence: there is no file such as LICENSE in %s", p.base(), strings.Join(missing, ", "))
-		}
-		if err != nil {
-			return nil, err
-		}
 		binary, err := os.ReadFile(p.binary)
 		if err != nil {
 			return nil, err
@@ -198,18 +197,17 @@ func releaseFiles(ctx context.Context, env []string, programs []*program, from c
 			base + "/" + project.Executable(p.Name, p.Platform): {Mode: 0o755, Data: binary},
 			base + "/LICENSE":                 {Mode: 0o644, Data: license},
 			base + "/README.md":               {Mode: 0o644, Data: execute(archiveReadme, p)},
-			base + "/THIRD-PARTY-NOTICES.txt": {Mode: 0o644, Data: notices},
+			base + "/THIRD-PARTY-NOTICES.txt": {Mode: 0o644, Data: p.notices},
 		}
 		for _, file := range files {
 			file.ModTime = from.time
 		}
-		fmt.Fprintf(progress, "packing %s\n", p.Archive())
 		archive, err := pack(p.Archive(), files)
 		if err != nil {
 			return nil, err
 		}
 		add(p.Archive(), archive)
-		add(p.SBOM(), bill)
+		add(p.SBOM(), p.bill)
 	}
 	var sums []byte // as sha256sum prints them
 	for _, name := range slices.Sorted(maps.Keys(release)) {
@@ -220,6 +218,17 @@ func releaseFiles(ctx context.Context, env []string, programs []*program, from c
 		"Version": programs[0].Version, "Commit": from.name, "Go": runtime.Version(), "Host": project.Host, "Programs": programs,
 	}))
 	return release, nil
+}
+
+// billMaker is the tool that makes bills of materials.
+const billMaker = "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0"
+
+// billOfMaterials returns the modules in a binary of this version in
+// CycloneDX's JSON. The same binary has the same bill.
+func billOfMaterials(ctx context.Context, binary, version string, env []string) ([]byte, error) {
+	args := strings.Fields("run " + billMaker + " bin -json -std -licenses -assert-licenses -noserial -notimestamp -version " + version)
+	bill, err := measure.Run(ctx, io.Discard, filepath.Dir(binary), env, "go", append(args, binary)...)
+	return []byte(bill), err
 }
 
 // pack returns files as a zip archive if name ends in .zip, and otherwise as a

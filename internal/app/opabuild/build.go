@@ -18,10 +18,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -46,6 +48,12 @@ type Options struct {
 	// Upstream builds an OPA with this number of steps of the Series, or with
 	// AllSteps, instead of the drop-in and the plugin.
 	Upstream int
+	// Local builds OPA for this machine only, with the settings with which Go
+	// built this program. So the two share most compiled packages, and the
+	// first build is faster. The binary depends on this machine.
+	Local bool
+	// NoWasm builds OPA without the tag opa_wasm, and so without WebAssembly.
+	NoWasm bool
 	// Platform is the platform to build for, as [ParsePlatform] reads it, such
 	// as "linux/arm64". "" is the platform of GOOS and GOARCH.
 	Platform string
@@ -69,12 +77,12 @@ type Options struct {
 }
 
 // parts are the parts that a build puts into OPA. They are the drop-in, with or
-// without fixes and the plugin, or steps of the series, or nothing.
+// without the plugin and steps that are fixes, or steps of the series alone, or
+// nothing.
 type parts struct {
 	dropIn dropIn
-	fixes  []Step
-	plugin *plugin
 	steps  []Step
+	plugin *plugin
 }
 
 func (o Options) parts() (p parts, err error) {
@@ -88,7 +96,7 @@ func (o Options) parts() (p parts, err error) {
 		if o.Pure {
 			return p, nil
 		}
-		if p.fixes, err = fixes(); err == nil && !o.NoPlugin {
+		if p.steps, err = fixes(); err == nil && !o.NoPlugin {
 			p.plugin, err = findPlugin()
 		}
 	}
@@ -118,34 +126,42 @@ func stepsName(n int) string { return fmt.Sprintf("the series for OPA up to step
 
 func (p parts) none() bool { return p.dropIn == nil && len(p.steps) == 0 }
 
+// upstream returns the number of steps of the series, 0 beside a drop-in.
+func (p parts) upstream() int {
+	if p.dropIn != nil {
+		return 0
+	}
+	return len(p.steps)
+}
+
 // content identifies the parts and everything that comes with them.
 func (p parts) content() string {
 	if p.none() {
 		return ""
 	}
-	values := []any{regometerVersion(), p.dropIn.hash(), hookText, hookField, hookStart, hookEvent, hookMark, pluginPlace}
-	for _, s := range slices.Concat(p.fixes, p.steps) {
+	values := []any{regometerVersion(), p.dropIn.hash(), pluginPlace}
+	for _, s := range p.steps {
 		values = append(values, s.content)
 	}
 	if p.plugin != nil {
 		values = append(values, p.plugin.content)
 	}
 	for _, name := range []string{buildFile, pluginFile} {
-		text, _ := templateFiles.ReadFile("_opa/" + name + ".tmpl") // exists: see templates
+		text, _ := ownFiles.ReadFile("_opa/" + name + ".tmpl") // exists: see templates
 		values = append(values, text)
 	}
 	return hashAll(values...)
 }
 
-// change returns the files that put the drop-in and the fixes, or the steps,
-// into the OPA source tree in dir.
+// change returns the files that put the drop-in and the steps into the OPA
+// source tree in dir.
 func (p parts) change(dir string) (replacement, error) {
-	change, err := changeBySteps(dir, slices.Concat(p.fixes, p.steps))
+	change, err := changeBySteps(dir, p.steps)
 	if p.dropIn == nil || err != nil {
 		return change, err
 	}
 	now, err := goFiles(filepath.Join(dir, metricsDir))
-	maps.Copy(change, difference(now, p.dropIn.replace(now)).in(metricsDir))
+	maps.Copy(change, p.dropIn.replace(now).in(metricsDir))
 	return change, err
 }
 
@@ -168,7 +184,7 @@ func buildTags(tree string, more ...string) (string, error) {
 // targetVariables are the variables that the binary depends on, besides the
 // sources.
 var targetVariables = []string{
-	"GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140",
+	"GOVERSION", "GOTOOLCHAIN", "CGO_ENABLED", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140",
 	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
 }
 
@@ -192,40 +208,121 @@ func goEnv(ctx context.Context, c gotool.Command, names ...string) (env map[stri
 // this OPA, the binary lacks it, and a line of progress says so. [Inspect] says
 // what a binary contains.
 func Build(ctx context.Context, o Options) (path string, err error) {
-	p := &Program{Name: "opa", self: true, progress: progress{o.Progress, time.Now()}}
-	if p.parts, err = o.parts(); err != nil {
-		return "", err
-	}
-	if p.source, err = findSource(ctx, o.OPA); err != nil {
-		return "", err
-	}
-	target, err := platformEnv(o.Platform)
+	p, err := openOPA(ctx, o)
 	if err != nil {
 		return "", err
-	}
-	p.added = append([]string{"CGO_ENABLED=0"}, target...)
-	if p.env, err = goEnv(ctx, gotool.Command{Env: target}); err != nil {
-		return "", err
-	}
-	if p.env["GOOS"] == "windows" {
-		p.Name = "opa.exe"
 	}
 	c, err := openCache()
 	if err != nil {
 		return "", err
 	}
-	p.flags.all = slices.Clone(buildFlagsOfOPA)
-	if revision, timestamp := p.source.commit(ctx, !p.none()); revision != "" {
-		const pkg = opaModule + "/v1/version"
-		p.flags.all = append(p.flags.all, fmt.Sprintf("-ldflags=-X %s.Vcs=%s -X %s.Timestamp=%s", pkg, revision, pkg, timestamp))
-	}
-	values := []any{p.source.content, p.content(), p.flags.all}
+	values := []any{p.source.content, p.content(), p.flags.all, p.noWasm}
 	for _, name := range targetVariables {
 		values = append(values, p.env[name])
 	}
 	return c.get(ctx, binaries, hashAll(values...)[:32], p.Name, p.progress, func(scratch, to string) error {
 		return p.buildOPA(ctx, scratch, to)
 	})
+}
+
+// WriteSource builds OPA as [Build] does, and writes the source that was built
+// to dir, a new or empty folder. The source is a whole module, for people with
+// a build of their own.
+func WriteSource(ctx context.Context, o Options, dir string) error {
+	if err := checkEmpty(dir); err != nil {
+		return err
+	}
+	p, err := openOPA(ctx, o)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	// A folder beside the output is on the same file system.
+	temp, err := os.MkdirTemp(filepath.Dir(dir), ".regometer-*.tmp")
+	if err != nil {
+		return withHint(err)
+	}
+	defer os.RemoveAll(temp)
+	scratch, written := filepath.Join(temp, "scratch"), filepath.Join(temp, "opa")
+	if err := errors.Join(os.Mkdir(scratch, 0o755), os.Mkdir(written, 0o755)); err != nil {
+		return withHint(err)
+	}
+	if err := p.buildOPA(ctx, scratch, filepath.Join(scratch, p.Name)); err != nil {
+		return err
+	}
+	if err := copyTree(ctx, written, p.tree); err != nil {
+		return withHint(err)
+	}
+	if err := checkEmpty(dir); err != nil {
+		return err
+	}
+	_ = os.Remove(dir) // Windows renames to no folder that exists
+	return withHint(os.Rename(written, dir))
+}
+
+// checkEmpty returns an error unless dir is a new or an empty folder.
+func checkEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is not empty: name a new or empty folder", dir))
+	}
+	return nil
+}
+
+// openOPA finds OPA's source and the settings of its build.
+func openOPA(ctx context.Context, o Options) (p *Program, err error) {
+	p = &Program{Name: "opa", self: true, noWasm: o.NoWasm, progress: progress{o.Progress, time.Now()}}
+	if p.parts, err = o.parts(); err != nil {
+		return nil, err
+	}
+	if p.source, err = findSource(ctx, o.OPA); err != nil {
+		return nil, err
+	}
+	p.flags.all, p.added = slices.Clone(buildFlagsOfOPA), []string{"CGO_ENABLED=0"}
+	if info, ok := debug.ReadBuildInfo(); ok && o.Local {
+		p.flags.all, p.added = localSettings(info.Settings)
+	}
+	target, err := platformEnv(o.Platform)
+	if err != nil {
+		return nil, err
+	}
+	p.added = append(p.added, target...)
+	if p.env, err = goEnv(ctx, gotool.Command{Env: p.added}); err != nil {
+		return nil, err
+	}
+	if p.env["GOOS"] == "windows" {
+		p.Name = "opa.exe"
+	}
+	var ldflags []string
+	if revision, timestamp := p.source.commit(ctx, !p.none()); revision != "" {
+		const pkg = opaModule + "/v1/version"
+		ldflags = append(ldflags, fmt.Sprintf("-X %s.Vcs=%s -X %s.Timestamp=%s", pkg, revision, pkg, timestamp))
+	}
+	if o.Local { // without information for debuggers it builds faster
+		ldflags = append(ldflags, "-s")
+		if !p.none() {
+			p.flags.all = append(p.flags.all, "-gcflags="+opaModule+"/...=-dwarf=false")
+		}
+	}
+	p.flags.all = append(p.flags.all, "-ldflags="+strings.Join(ldflags, " "))
+	return p, nil
+}
+
+// localSettings returns the flags and variables of go build that make it
+// compile packages as in a program with these settings.
+func localSettings(settings []debug.BuildSetting) (flags, env []string) {
+	flags = []string{"-buildvcs=false"}
+	for _, s := range settings {
+		switch {
+		case s.Key == "-trimpath" && s.Value == "true":
+			flags = append(flags, "-trimpath")
+		case s.Key == "CGO_ENABLED" && s.Value == "0": // else it is Go's default, if there is a C compiler
+			env = append(env, "CGO_ENABLED=0")
+		}
+	}
+	return flags, env
 }
 
 // buildOPA builds OPA itself, as a program that consists of the patched copy.
@@ -240,11 +337,14 @@ func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
 	if warning != "" && p.dropIn != nil {
 		p.progress.printf("warning: %s", warning)
 	}
-	tags, err := buildTags(p.source.dir)
-	if err != nil {
-		return err
+	if !p.noWasm {
+		tags, err := buildTags(p.source.dir)
+		if err != nil {
+			return err
+		}
+		p.flags.all = append(p.flags.all, tags)
 	}
-	p.dir, p.version, p.flags.all = p.source.dir, version, append(p.flags.all, tags)
+	p.dir, p.version = p.source.dir, version
 	if p.main, err = p.list(ctx, "."); err != nil {
 		return err
 	}
@@ -266,87 +366,95 @@ func errorIn(err error, packages ...string) string {
 	return ""
 }
 
-// build runs go build, which writes the file binary. If the fixes or the hook
-// do not fit this OPA, it builds without them.
+// build runs go build, which writes the file binary. It leaves out parts that
+// do not compile or lack a package.
 func (p *Program) build(ctx context.Context, binary string) error {
-	r := Record{Regometer: regometerVersion(), OPA: p.version, Upstream: len(p.steps)}
+	r := Record{Regometer: regometerVersion(), OPA: p.version, Upstream: p.upstream()}
 	if p.dropIn != nil {
 		r.DropIn = p.dropIn.hash()
 	}
-	if p.plugin != nil {
-		r.Plugin = p.main.wantsPlugin(p.progress)
-		r.Hook = r.Plugin
-	}
-	if err := p.fit(p.source.dir, p.version, r.Hook, p.progress); err != nil {
+	r.Plugin = p.plugin != nil && p.main.wantsPlugin(p.progress)
+	if err := p.fit(p.source.dir, p.version, r.Plugin, p.progress); err != nil {
 		return err
 	}
+	reason := "its server differs from those that the hook is written for"
 	for {
 		r.Fixes = p.fixed()
-		err := p.attempt(ctx, binary, &r)
-		if err == nil || ctx.Err() != nil {
-			return err
+		r.Hook = r.Plugin && (p.has(hookFix) || p.has(oldHookFix))
+		if r.Plugin && !r.Hook {
+			p.progress.printf("warning: no decision hook for OPA %s: %s", p.version, reason)
+			p.progress.printf("warning: the plugin gets decisions only through the decision log: set decision_logs.plugin: regometer")
 		}
-		if line := errorIn(err, p.fixedPackages()...); line != "" {
-			p.progress.printf("leaves out the fixes (%s) because they do not compile in OPA %s: %s", r.Fixes, p.version, line)
-			p.fixes = nil
-		} else if line := errorIn(err, path.Join(opaModule, runtimeDir), path.Join(p.main.ImportPath, pluginPlace)); line != "" && r.Hook {
-			p.warnOfNoHook(line)
-			r.Hook = false
-		} else {
+		err := p.attempt(ctx, binary, r)
+		lacking, isLacking := errors.AsType[*lackingError](err)
+		switch {
+		case err == nil || ctx.Err() != nil:
 			return err
+		case isLacking:
+			p.progress.printf("warning: without the plugin because %v", lacking)
+			if p.vendor != "" {
+				p.progress.printf("warning: import them in the program and run go mod vendor, or build without the vendor folder: -- -mod=mod")
+			}
+			r.Plugin = false
+			p.leaveOut(hookFix, oldHookFix)
+		default:
+			if reason = errorIn(err, append(p.fixedPackages(), path.Join(p.main.ImportPath, pluginPlace))...); reason == "" || r.Fixes == "" {
+				return err
+			}
+			p.progress.printf("leaves out the fixes (%s) because they do not compile in OPA %s: %s", r.Fixes, p.version, reason)
+			p.steps = nil
 		}
 	}
 }
 
-// warnOfNoHook says that the decision hook is missing, and why.
-func (p *Program) warnOfNoHook(reason string) {
-	p.progress.printf("warning: no decision hook for OPA %s: %s", p.version, reason)
-	p.progress.printf("warning: the plugin gets decisions only through the decision log: set decision_logs.plugin: regometer")
+// A lackingError names the packages that the plugin imports and the program's
+// modules lack.
+type lackingError struct{ packages []string }
+
+func (e *lackingError) Error() string {
+	return "it imports packages that the program's modules lack: " + strings.Join(e.packages, ", ")
 }
 
-// attempt builds what the record says. It removes from the record the parts
-// that do not fit.
-func (p *Program) attempt(ctx context.Context, binary string, r *Record) error {
+// attempt builds what the record says. It fails with a [*lackingError] if the
+// plugin cannot be built.
+func (p *Program) attempt(ctx context.Context, binary string, r Record) error {
 	change, err := p.change(p.source.dir)
 	if err != nil {
 		return err
 	}
-	if r.Hook && !p.has(hookFix) {
-		hook, err := hookChange(p.source.dir, change)
-		if refused, ok := errors.AsType[*misfit](err); ok {
-			p.warnOfNoHook(refused.Error())
-			r.Hook = false
-		} else if err != nil {
-			return err
-		}
-		maps.Copy(change, hook)
+	added, what := replacement{}, "as it is"
+	if !p.none() {
+		added[buildFile], what = r.file(buildFile), "with "+r.parts()
 	}
-	s, over, err := p.patched(ctx, change)
+	if r.Plugin {
+		files, err := p.plugin.files(ctx, p.main.ImportPath, r)
+		if err != nil {
+			return fmt.Errorf("adding the plugin: %w", err)
+		}
+		maps.Copy(added, files)
+	}
+	for name := range added {
+		if slices.Contains(p.main.GoFiles, name) {
+			return fmt.Errorf("%s holds a file %s, but Regometer adds a file with this name: rename yours", p.main.Dir, name)
+		}
+	}
+	s, err := p.patched(ctx, change, added)
 	if err != nil {
 		return err
 	}
-	dir := p.main.Dir
-	if p.self {
-		dir = s.dir
-	}
 	if r.Plugin {
-		if err := p.addPlugin(ctx, s, dir, over, r); err != nil {
-			return fmt.Errorf("adding the plugin: %w", err)
-		}
-	}
-	what := "as it is"
-	if !p.none() {
-		what = "with " + r.parts()
-		if err := p.addFiles(over, dir, replacement{buildFile: r.file(buildFile)}); err != nil {
+		out, err := s.command("list", slices.Concat(p.flags.list(), []string{"-e", "-deps", "-f", "{{if .Error}}{{.ImportPath}}{{end}}", p.main.ImportPath})...).Output(ctx)
+		if err != nil {
 			return err
 		}
+		if lacking := strings.Fields(string(out)); len(lacking) > 0 {
+			return &lackingError{lacking}
+		}
 	}
+	name := p.source.name
 	if !p.self {
+		name = p.main.ImportPath
 		p.compareModules(ctx, s)
-	}
-	name := p.main.ImportPath
-	if p.self {
-		name = p.source.name
 	}
 	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
 	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
@@ -364,45 +472,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r *Record) error {
 		return nil
 	}
 	p.progress.printf("built and checked: OPA %s has %s", p.version, r.parts())
-	return p.check(binary, *r)
-}
-
-// addFiles adds files to the program's main package in dir.
-func (p *Program) addFiles(over *overlay, dir string, files replacement) error {
-	for name := range files {
-		if slices.Contains(p.main.GoFiles, name) {
-			return fmt.Errorf("%s holds a file %s, but Regometer adds a file with this name: rename yours", dir, name)
-		}
-	}
-	if err := over.add(dir, files); err != nil {
-		return err
-	}
-	return over.write()
-}
-
-// addPlugin adds the plugin to the main package in dir. If the program's
-// modules lack what the plugin imports, it warns and leaves the plugin out.
-func (p *Program) addPlugin(ctx context.Context, s side, dir string, over *overlay, r *Record) error {
-	files, err := p.plugin.files(ctx, p.main.ImportPath, *r)
-	if err != nil {
-		return err
-	}
-	without := maps.Clone(over.Replace)
-	if err := p.addFiles(over, dir, files); err != nil {
-		return err
-	}
-	out, err := s.command("list", slices.Concat(p.flags.list(), []string{"-e", "-deps", "-f", "{{if .Error}}{{.ImportPath}}{{end}}", p.main.ImportPath})...).Output(ctx)
-	if err != nil {
-		return err
-	}
-	if lacking := strings.Fields(string(out)); len(lacking) > 0 {
-		p.progress.printf("warning: without the plugin because it imports packages that the program's modules lack: %s", strings.Join(lacking, ", "))
-		if p.vendor != "" {
-			p.progress.printf("warning: import them in the program and run go mod vendor, or build without the vendor folder: -- -mod=mod")
-		}
-		over.Replace, r.Plugin, r.Hook = without, false, false
-	}
-	return nil
+	return p.check(binary, r)
 }
 
 // check returns an error unless the binary contains the record and the drop-in.

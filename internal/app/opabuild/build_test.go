@@ -64,10 +64,16 @@ func checkBuild(t *testing.T, name, dir string, p parts, prints string, says ...
 	return path
 }
 
-// tinyParts are the fake drop-in A and the tiny plugin.
+// tinyParts are the fake drop-in A, the tiny plugin and its hook.
 func tinyParts(t *testing.T, who string) parts {
 	t.Helper()
-	return parts{dropIn: fakeDropIn("A"), plugin: mustFindPlugin(t, writeTree(t, tinyPlugin(who)))}
+	steps, err := fixes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parts{dropIn: fakeDropIn("A"), steps: steps, plugin: mustFindPlugin(t, writeTree(t, tinyPlugin(who)))}
+	p.leaveOut(fixNames...)
+	return p
 }
 
 func TestBuild(t *testing.T) {
@@ -124,14 +130,6 @@ func TestBuild(t *testing.T) {
 	if got := inspect(t, checkBuild(t, "by hand", dir, parts{}, "1.5.0  A", built)); got != (Binary{Record: Record{DropIn: Unknown}}) {
 		t.Errorf("patched by hand: %+v", got)
 	}
-
-	// The decision hook decides on the binary too.
-	content, hook := a.content(), hookText
-	defer func() { hookText = hook }()
-	hookText = append(bytes.Clone(hook), '\n')
-	if a.content() == content || (parts{}).content() != "" {
-		t.Error("another decision hook has the same key, or counts for an unmodified OPA")
-	}
 }
 
 // The plugin gets decisions by the hook or, if the hook does not fit, by the
@@ -141,8 +139,8 @@ func TestBuildPlugin(t *testing.T) {
 	tree := writeTree(t, opaTree())
 	before := readTree(t, tree)
 	p := tinyParts(t, "P")
-	want := Binary{Record: Record{OPA: "1.5.0", Regometer: "(devel)", DropIn: p.dropIn.hash(), Plugin: true, Hook: true}}
-	const all = "OPA 1.5.0 has the drop-in, the plugin and the decision hook\n"
+	want := Binary{Record: Record{OPA: "1.5.0", Regometer: "(devel)", DropIn: p.dropIn.hash(), Plugin: true, Hook: true, Fixes: oldHookFix}}
+	const all = "OPA 1.5.0 has the drop-in, the fixes observed-decisions, the plugin and the decision hook\n"
 	first := checkBuild(t, "all", tree, p, fmt.Sprintf(hookedPlugin, "P"), all)
 	if got := inspect(t, first); got != want {
 		t.Errorf("holds %+v, want %+v", got, want)
@@ -153,15 +151,14 @@ func TestBuildPlugin(t *testing.T) {
 	}
 	p = tinyParts(t, "Q")
 	checkBuild(t, "another plugin", tree, p, fmt.Sprintf(hookedPlugin, "Q"), all)
-	want.Hook = false
+	want.Hook, want.Fixes = false, ""
 	const warning = "warning: no decision hook for OPA 1.5.0: "
 	for _, c := range []struct {
 		name, file, old, text string
 		says                  []string
 	}{
-		{"another method", runtimeFile, "plugin == nil", "nil == plugin", []string{warning + "v1/runtime/runtime.go: there is no method decisionLogger"}},
-		{"does not compile", runtimeFile, "\tdone bool", "\tobservers bool", []string{warning, "observers redeclared", "OPA 1.5.0 has the drop-in and the plugin\n"}},
-		{"another hook of OPA's", "v1/runtime/own.go", "", "package runtime\n\ntype DecisionObserver interface{ M() }\n", []string{warning, "DecisionObserver redeclared"}},
+		{"another method", runtimeFile, "plugin == nil", "nil == plugin", []string{warning + "its server differs"}},
+		{"another hook of OPA's", "v1/runtime/own.go", "", "package runtime\n\nfunc ObserveDecision() {}\n", []string{warning, "ObserveDecision redeclared", "OPA 1.5.0 has the drop-in and the plugin\n"}},
 	} {
 		files := opaTree()
 		files[c.file] = strings.Replace(files[c.file], c.old, c.text, 1)
@@ -187,6 +184,73 @@ func TestBuildPlugin(t *testing.T) {
 	checkBuild(t, "lacks", tree, p, "1.5.0  A", "warning: without the plugin because it imports packages that the program's modules lack: example.com/more\n")
 }
 
+// The written source is that of the build. It takes the place of an empty
+// folder, and of nothing else.
+func TestWriteSource(t *testing.T) {
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	tree, out := writeTree(t, opaTree()), t.TempDir()
+	before := readTree(t, tree)
+	p := tinyParts(t, "P")
+	o := Options{OPA: tree, with: &p}
+	file := filepath.Join(t.TempDir(), "file")
+	writeText(t, file, "mine")
+	checkError(t, "a file", WriteSource(t.Context(), o, file), "name a new or empty folder")
+	checkSameTree(t, filepath.Dir(file), map[string]string{"file": "-rw-r--r--\nmine"})
+	t.Chdir(out)
+	for _, dir := range []string{"new", t.TempDir()} {
+		if err := WriteSource(t.Context(), o, dir); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := run(t, "go", "-C", dir, "run", "."), fmt.Sprintf(hookedPlugin, "P"); got != want {
+			t.Errorf("prints %q, want %q", got, want)
+		}
+		got := readTree(t, dir)
+		for name, text := range before {
+			if got[name] != text && name != runtimeFile && !strings.HasPrefix(name, metricsDir) {
+				t.Errorf("%s changed", name)
+			}
+		}
+		checkError(t, "again", WriteSource(t.Context(), o, dir), "name a new or empty folder")
+		checkSameTree(t, dir, got)
+	}
+	o.with = &parts{dropIn: fakeDropIn("A"), steps: p.steps, plugin: &plugin{version: "v0.0.0-none"}}
+	if err := WriteSource(t.Context(), o, filepath.Join(out, "failed")); err == nil {
+		t.Error("a build that fails writes its source")
+	}
+	checkSameTree(t, tree, before)
+	if entries, err := os.ReadDir(out); len(entries) != 1 {
+		t.Errorf("beside the source there are %v, %v", entries, err)
+	}
+}
+
+// A local build has the settings of this program, and is another binary.
+func TestBuildLocal(t *testing.T) {
+	t.Setenv("REGOMETER_CACHE", t.TempDir())
+	tree := writeTree(t, opaTree())
+	plain, _ := mustBuild(t, Options{OPA: tree}, parts{})
+	local, _ := mustBuild(t, Options{OPA: tree, Local: true}, parts{})
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := func(file, name string) string {
+		for line := range strings.Lines(run(t, "go", "version", "-m", file)) {
+			if _, value, ok := strings.Cut(line, name+"="); ok {
+				return strings.TrimSpace(value)
+			}
+		}
+		return ""
+	}
+	for _, name := range []string{"CGO_ENABLED", "-trimpath"} {
+		if got, want := setting(local, name), setting(own, name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if setting(plain, "CGO_ENABLED") != "0" || setting(plain, "-trimpath") != "true" || plain == local {
+		t.Errorf("%s depends on this machine", plain)
+	}
+}
+
 // A released regometer gets the plugin of its own version from the module
 // proxy.
 func TestBuildPluginVersion(t *testing.T) {
@@ -207,7 +271,8 @@ func TestBuildPluginVersion(t *testing.T) {
 		}
 	})
 	tree := writeTree(t, opaTree())
-	p := parts{dropIn: fakeDropIn("A"), plugin: &plugin{version: version, content: "version " + version}}
+	p := tinyParts(t, "P")
+	p.plugin = &plugin{version: version, content: "version " + version}
 	checkBuild(t, "released", tree, p, fmt.Sprintf(hookedPlugin, "V"), "built")
 	p.plugin = &plugin{version: "v1.2.4", content: "version v1.2.4"}
 	_, err := Build(t.Context(), Options{OPA: tree, with: &p})
@@ -312,7 +377,6 @@ func TestBuildFails(t *testing.T) {
 		{"missing name", "internal/user/user.go", "package user\n\nimport \"" + metricsPath + "\"\n\nfunc Use() int { metrics.Unused(); return 0 }\n",
 			"undefined: metrics.Unused\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange},
 		{"too old", "v1/version/version.go", "package version\n\nvar Version = \"0.99.0\"\n", "too old"},
-		{"outside", "go.mod", opaTree()["go.mod"] + "\nrequire a.b/c v1.0.0\n\nreplace a.b/c => ../c\n", "../c"},
 		{"file there", buildFile, "package main\n", "holds a file " + buildFile},
 	} {
 		files := opaTree()

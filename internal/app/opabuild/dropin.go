@@ -65,39 +65,30 @@ func goFiles(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// replace returns the Go files of OPA's v1/metrics with the drop-in in place of
-// the package.
+// A replacement has the new texts of files by slash path. nil removes a file.
+type replacement map[string][]byte
+
+// replace returns what puts the drop-in in place of the Go files of OPA's
+// v1/metrics.
 //
 // It removes all Go files except tests, and adds the drop-in's files. It also
 // removes the test of a removed file (sample_test.go for sample.go), because it
 // tests unexported names. It keeps metrics_test.go and OPA's other tests, which
 // test the package from the outside and so judge the drop-in.
-func (d dropIn) replace(files map[string][]byte) map[string][]byte {
-	next := maps.Clone(files)
+func (d dropIn) replace(files map[string][]byte) replacement {
+	r := replacement{}
 	for name, text := range files {
-		if isTest(name) || same(d[name], text) {
+		if isTest(name) || bytes.Equal(d[name], text) {
 			continue
 		}
-		delete(next, name)
-		if name != "metrics.go" {
-			delete(next, strings.TrimSuffix(name, ".go")+"_test.go")
+		r[name] = nil
+		if test := strings.TrimSuffix(name, ".go") + "_test.go"; name != "metrics.go" && files[test] != nil {
+			r[test] = nil
 		}
 	}
-	maps.Copy(next, d)
-	return next
-}
-
-// A replacement has the new texts of files by slash path. nil removes a file.
-type replacement map[string][]byte
-
-// difference returns the replacement that turns the files now into next.
-func difference(now, next map[string][]byte) replacement {
-	r := replacement{}
-	for _, files := range []map[string][]byte{now, next} {
-		for name := range files {
-			if !same(now[name], next[name]) {
-				r[name] = next[name]
-			}
+	for name, text := range d {
+		if !bytes.Equal(files[name], text) {
+			r[name] = text
 		}
 	}
 	return r
@@ -135,7 +126,3 @@ func (r replacement) apply(dir string) error {
 	}
 	return nil
 }
-
-// same reports whether contents are equal. nil stands for no file, which
-// differs from an empty file.
-func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

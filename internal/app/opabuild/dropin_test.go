@@ -57,7 +57,7 @@ func TestReplace(t *testing.T) {
 			return all
 		}
 		now := files("theirs", c.theirs)
-		r := difference(now, dropIn(files("ours", c.ours)).replace(now))
+		r := dropIn(files("ours", c.ours)).replace(now)
 		var got []string
 		for _, name := range slices.Sorted(maps.Keys(r)) {
 			if r[name] == nil {

@@ -17,6 +17,25 @@ import (
 	"testing"
 )
 
+const runtimeFile = "v1/runtime/runtime.go"
+
+// sourceOf returns the folder of an OPA release. Releases that are not in the
+// module cache are left to the slow tests, which download them.
+func sourceOf(t *testing.T, version string) string {
+	t.Helper()
+	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		t.Setenv("GOPROXY", "off")
+	}
+	m, err := download(t.Context(), "OPA", opaModule, version)
+	if err != nil {
+		if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+			t.Skip("not in the module cache: ", err)
+		}
+		t.Fatal(err)
+	}
+	return m.Dir
+}
+
 // opaTree returns the files of a tiny program that a build takes for OPA. It
 // makes the registered plugins and a decision. It prints its version and the
 // author of its package metrics.
@@ -85,13 +104,12 @@ func (rt *Runtime) Decide() { rt.decisionLogger(context.Background(), &server.In
 
 // decisionLogger logs.
 func (rt *Runtime) decisionLogger(ctx context.Context, event *server.Info) error {
-	// Find it.
 	plugin := logs.Lookup(rt.Manager)
 	if plugin == nil {
 		return nil
 	}
 
-	return plugin.Log(ctx, event) // the end
+	return plugin.Log(ctx, event)
 }
 `,
 		"v1/runtime/version.go": "package runtime\n\nimport _ \"github.com/open-policy-agent/opa/v1/version\"\n",

@@ -19,9 +19,6 @@ import (
 type Binary struct {
 	Record
 	Program  string // the main package, unless it is OPA's own
-	Replaced string // the module that replaces OPA's, unless it is our copy
-	Adapter  string // the version of package opa, if the program imports it
-	Imported string // the version of package opa/plugin, if the program itself imports it
 	Go       string // the Go that built it, such as "go1.26.0"
 	Platform string // such as "linux/amd64"
 }
@@ -52,15 +49,9 @@ func Inspect(file string) (*Binary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a binary that Go built: %w", file, err)
 	}
-	module := func(name string) *debug.Module {
-		all := append(slices.Clone(built.Deps), &built.Main)
-		if i := slices.IndexFunc(all, func(m *debug.Module) bool { return m.Path == name }); i >= 0 {
-			return all[i]
-		}
-		return nil
-	}
-	opa := module(opaModule)
-	if opa == nil || opa == &built.Main && built.Path != opaModule {
+	modules := append(slices.Clone(built.Deps), &built.Main)
+	i := slices.IndexFunc(modules, func(m *debug.Module) bool { return m.Path == opaModule })
+	if i < 0 || modules[i] == &built.Main && built.Path != opaModule {
 		return nil, fmt.Errorf("%s is not an opa binary and has no OPA inside: it is built from %s", file, built.Path)
 	}
 	text, err := io.ReadAll(f)
@@ -72,28 +63,16 @@ func Inspect(file string) (*Binary, error) {
 		settings[s.Key] = s.Value
 	}
 	b := &Binary{Go: built.GoVersion, Platform: settings["GOOS"] + "/" + settings["GOARCH"]}
-	if opa.Version != "(devel)" {
-		b.OPA = strings.TrimPrefix(opa.Version, "v")
+	if version := modules[i].Version; version != "(devel)" {
+		b.OPA = strings.TrimPrefix(version, "v")
 	}
 	if built.Path != opaModule {
 		b.Program = built.Path
-	}
-	if opa.Replace != nil && opa.Replace.Path != besideWork {
-		b.Replaced = strings.TrimSpace(opa.Replace.Path + " " + strings.TrimSuffix(opa.Replace.Version, "(devel)"))
 	}
 	if r := findRecord(text); r != nil {
 		b.Record = *r
 	} else if bytes.Contains(text, []byte(dropInFile)) {
 		b.DropIn = Unknown
-	}
-	// A binary names the packages of its functions.
-	if m, adapter := module(ourModule+"/opa"), path.Join(ourModule, "opa"); m != nil {
-		if bytes.Contains(text, []byte(adapter+".")) {
-			b.Adapter = m.Version
-		}
-		if bytes.Contains(text, []byte(adapter+"/plugin.")) {
-			b.Imported = m.Version
-		}
 	}
 	return b, nil
 }

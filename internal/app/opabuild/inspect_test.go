@@ -5,11 +5,7 @@ package opabuild
 
 import (
 	"bytes"
-	"go/ast"
 	"go/format"
-	"go/parser"
-	"go/token"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -52,28 +48,9 @@ func TestTemplates(t *testing.T) {
 			if want, err := format.Source(text); err != nil || !bytes.Equal(text, want) {
 				t.Errorf("%v, %s is\n%s\nshould be\n%s", err, name, text, want)
 			}
-			if name == buildFile {
-				checkNoNames(t, text)
-			}
 			if !bytes.HasPrefix(text, []byte("// Copyright 2026 The Regometer Authors\n// SPDX-License-Identifier: Apache-2.0\n\n")) {
 				t.Errorf("%s has no licence header", name)
 			}
 		}
 	}
-}
-
-// checkNoNames checks that a file declares and uses no name that a program
-// could declare too.
-func checkNoNames(t *testing.T, text []byte) {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && !strings.HasPrefix(id.Name, "regometer") && !slices.Contains([]string{"main", "init", "_"}, id.Name) {
-			t.Errorf("the name %s may be the program's, in\n%s", id.Name, text)
-		}
-		return true
-	})
 }

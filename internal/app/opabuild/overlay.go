@@ -34,7 +34,7 @@ func (o *overlay) add(dir string, r replacement) error {
 // file returns the path of the overlay, for the flag.
 func (o *overlay) file() string { return filepath.Join(o.work, "overlay.json") }
 
-// write writes the overlay. It may be called again after more calls of add.
+// write writes the overlay.
 func (o *overlay) write() error {
 	text, _ := json.Marshal(o) // strings
 	return outfile.Write(o.file(), text)

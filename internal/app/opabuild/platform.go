@@ -5,15 +5,12 @@ package opabuild
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/regometer/regometer/internal/app/gotool"
 )
 
 // variants are the generations of a processor, the default first.
@@ -29,7 +26,7 @@ var platformForm = regexp.MustCompile(`^([a-z0-9]+)/([a-z0-9]+)(?:/(v[0-9]))?$`)
 
 // ParsePlatform reads a platform such as "linux/arm64" or "linux/arm/v6". It
 // returns its usual name, and the variables that make go build for it, whatever
-// the user's variables are. [CheckPlatform] says whether Go can build for it.
+// the user's variables are.
 func ParsePlatform(text string) (name string, env []string, err error) {
 	m := platformForm.FindStringSubmatch(text)
 	if m == nil {
@@ -56,17 +53,6 @@ func ParsePlatform(text string) (name string, env []string, err error) {
 		variant += ".0"
 	}
 	return name, append(env, "GO"+strings.ToUpper(processor)+"="+variant), nil
-}
-
-// CheckPlatform returns an error if Go cannot build for a platform, by the name
-// that ParsePlatform returned.
-func CheckPlatform(ctx context.Context, name string) error {
-	list, err := gotool.Command{Args: []string{"tool", "dist", "list"}}.Output(ctx)
-	parts := strings.SplitN(name, "/", 3)
-	if known := strings.Fields(string(list)); err == nil && !slices.Contains(known, parts[0]+"/"+parts[1]) {
-		return fmt.Errorf("%s: Go cannot build for this platform: name one of %s", name, strings.Join(known, ", "))
-	}
-	return err
 }
 
 // platformEnv returns the variables that make go build for Options.Platform, or

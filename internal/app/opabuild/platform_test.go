@@ -35,13 +35,6 @@ func TestParsePlatform(t *testing.T) {
 	checkError(t, "variant", err, "Go does not know the variant v1 of riscv64")
 }
 
-func TestCheckPlatform(t *testing.T) {
-	for _, known := range []string{"linux/amd64", "linux/arm/v7", "plan9/386"} {
-		checkError(t, known, CheckPlatform(t.Context(), known), "")
-	}
-	checkError(t, "another", CheckPlatform(t.Context(), "linux/bogus"), "linux/bogus: Go cannot build for this platform: name one of aix/ppc64, ")
-}
-
 // Options.Platform has precedence over what the environment says.
 func TestBuildPlatform(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())

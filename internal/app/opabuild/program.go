@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -42,10 +43,12 @@ type Program struct {
 
 	parts
 	self     bool   // it is OPA itself
+	noWasm   bool   // as in Options
 	dir      string // where the go command runs
 	flags    buildFlags
 	added    []string // to the environment of the go command
 	work     string   // a folder for temporary files
+	tree     string   // of the patched OPA, or "" if it is vendored
 	gowork   string   // the go.work that it is built with, or ""
 	asIsWork string   // a copy of gowork for the unmodified program, or ""
 	mod      string   // the go.mod of the module that dir is in, or ""
@@ -229,55 +232,61 @@ func (p *Program) findOPA(ctx context.Context) error {
 	if warning != "" {
 		p.progress.printf("warning: %s", warning)
 	}
-	if p.opa.Main { // the replacements of its go.mod count
-		if err := checkCopyable(dir); err != nil {
-			return err
-		}
-	}
 	hash, err := hashTree(ctx, dir, sha256.New)
 	p.source = source{name: "OPA " + p.version, dir: dir, content: "folder " + hash}
 	return withHint(err)
 }
 
-// patched returns the side with this change of OPA, and its overlay. A caller
-// that adds to the overlay writes it again.
-func (p *Program) patched(ctx context.Context, change replacement) (s side, o *overlay, err error) {
+// patched returns the side with a change of OPA and with files added to the
+// main package.
+func (p *Program) patched(ctx context.Context, change, added replacement) (s side, err error) {
 	s = p.side()
-	copied, work := "", p.work
+	if p.self {
+		maps.Copy(change, added)
+	}
+	p.tree = p.source.dir
+	if p.self && p.none() && p.source.version != "" {
+		s.dir, s.flags = p.tree, []string{"-mod=readonly"} // nothing changes it
+		return s, nil
+	}
 	if p.vendor == "" {
 		c, err := openCache()
 		if err != nil {
-			return s, nil, err
+			return s, err
 		}
-		if copied, err = p.source.copy(ctx, c, change, "", p.progress); err != nil {
-			return s, nil, err
+		if p.tree, err = p.source.copy(ctx, c, change, "", p.progress); err != nil {
+			return s, err
 		}
-		if work, err = os.MkdirTemp(filepath.Dir(copied), "work-"); err != nil {
-			return s, nil, withHint(err)
-		}
-		p.temps = append(p.temps, work)
 	}
-	o = &overlay{work, map[string]string{}}
-	s.flags = []string{"-overlay=" + o.file()}
-	switch {
-	case p.vendor != "":
-		if p.flags.mod != "" {
-			s.flags = append(s.flags, "-mod="+p.flags.mod)
+	if p.self {
+		s.dir, s.flags = p.tree, []string{"-mod=readonly"}
+		return s, nil
+	}
+	o := &overlay{p.work, map[string]string{}}
+	if p.vendor == "" {
+		if o.work, err = os.MkdirTemp(filepath.Dir(p.tree), "work-"); err != nil {
+			return s, withHint(err)
 		}
-		err = o.add(p.source.dir, change)
-	case p.self:
-		s.dir, s.flags = copied, append(s.flags, "-mod=readonly")
-	default:
-		file := filepath.Join(work, "go.work")
+		p.temps = append(p.temps, o.work)
+		file := filepath.Join(o.work, "go.work")
 		// This overrides GOFLAGS, because a workspace does not support
 		// -mod=mod.
 		s.flags, s.env = append(s.flags, "-mod=readonly"), append(s.env, "GOWORK="+file)
 		err = p.writeWork(ctx, file, true)
+	} else {
+		if p.flags.mod != "" {
+			s.flags = append(s.flags, "-mod="+p.flags.mod)
+		}
+		err = o.add(p.source.dir, change)
 	}
-	if err != nil {
-		return s, nil, err
+	s.flags = append(s.flags, "-overlay="+o.file())
+	if err == nil && len(added) > 0 {
+		err = o.add(p.main.Dir, added)
 	}
-	return s, o, withHint(o.write())
+	if err == nil {
+		err = o.write()
+	}
+	return s, withHint(err)
 }
 
 // A mainPackage is the output of go list for a package, usually the one that is
@@ -338,7 +347,7 @@ func (m mainPackage) wantsPlugin(p progress) bool {
 	switch {
 	case slices.Contains(m.Deps, ourModule+"/opa/plugin"):
 		p.printf("without the plugin: the program has Regometer's plugin already")
-	case !slices.Contains(m.Deps, path.Join(opaModule, runtimeDir)):
+	case !slices.Contains(m.Deps, opaModule+"/v1/runtime"):
 		p.printf("without the plugin: the program does not use OPA's runtime; see %s", text.Documents+"embedding.md")
 	default:
 		return true

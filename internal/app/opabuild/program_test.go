@@ -156,7 +156,7 @@ func TestBuildProgram(t *testing.T) {
 			if got, want := run(t, file), fmt.Sprintf(plugin, "P")+cmp.Or(c.line, programLine); got != want {
 				t.Errorf("prints %q, want %q", got, want)
 			}
-			if !strings.Contains(says, "found OPA "+version) || strings.Contains(says, "warning") || !strings.Contains(says, "has the drop-in, the plugin and the decision hook\n") {
+			if !strings.Contains(says, "found OPA "+version) || strings.Contains(says, "warning") || !strings.Contains(says, "has the drop-in, the fixes observed-decisions, the plugin and the decision hook\n") {
 				t.Errorf("the progress is %s", says)
 			}
 			checkSameTree(t, dir, before)
@@ -195,8 +195,8 @@ func TestInspectProgram(t *testing.T) {
 		{"without the plugin", Options{Dir: dir, Package: "./cmd/server"}, bare, false, false, ""},
 		{"with all", Options{Dir: dir, Package: "./cmd/server"}, all, true, true, ""},
 		{"for another system", Options{Dir: dir, Package: "./cmd/server", Platform: "windows/arm64"}, all, true, true, "for windows/arm64"},
-		{"without the hook", Options{Dir: unhooked, Package: "./cmd/server"}, all, true, false, "there is no method decisionLogger"},
-		{"again", Options{Dir: unhooked, Package: "./cmd/server"}, all, true, false, "there is no method decisionLogger"},
+		{"without the hook", Options{Dir: unhooked, Package: "./cmd/server"}, all, true, false, "warning: no decision hook for OPA 1.5.0: "},
+		{"again", Options{Dir: unhooked, Package: "./cmd/server"}, all, true, false, "warning: no decision hook for OPA 1.5.0: "},
 		{"vendor folder", Options{Dir: vendored, Package: "./cmd/server"}, parts{dropIn: all.dropIn, plugin: mustFindPlugin(t, writeTree(t, lacking))}, false, false,
 			"warning: without the plugin because it imports packages that the program's modules lack: example.com/more\n"},
 	} {
@@ -205,9 +205,13 @@ func TestInspectProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		fixes := ""
+		if c.hook {
+			fixes = oldHookFix
+		}
 		want := Binary{
 			Program: "example.com/program/cmd/" + filepath.Base(c.o.Package), Go: runtime.Version(), Platform: cmp.Or(c.o.Platform, runtime.GOOS+"/"+runtime.GOARCH),
-			Record: Record{OPA: "1.5.0", Regometer: "(devel)", DropIn: all.dropIn.hash(), Plugin: c.plugin, Hook: c.hook},
+			Record: Record{OPA: "1.5.0", Regometer: "(devel)", DropIn: all.dropIn.hash(), Plugin: c.plugin, Hook: c.hook, Fixes: fixes},
 		}
 		if *got != want || !strings.Contains(says, c.says) {
 			t.Errorf("%s: %+v, want %+v\n%s", c.name, *got, want, says)
@@ -237,22 +241,6 @@ func TestInspectProgram(t *testing.T) {
 	goIn(t, dir, "build", "-o", plain, "./cmd/hello")
 	_, err = Inspect(plain)
 	checkError(t, "no OPA", err, "has no OPA inside: it is built from example.com/program/cmd/hello")
-	fork := writeTree(t, opaTree())
-	goIn(t, dir, "mod", "edit", "-replace="+opaModule+"="+fork)
-	goIn(t, dir, "build", "-o", plain, "./cmd/library")
-	if got := inspect(t, plain); got.Replaced != fork {
-		t.Errorf("OPA is replaced by %q, want %s", got.Replaced, fork)
-	}
-	const own = "package opa\n\n//go:noinline\nfunc New() {}\n"
-	imported := writeTree(t, map[string]string{"go.mod": "module " + ourModule + "/opa\n\ngo 1.22\n", "opa.go": own, "plugin/plugin.go": own})
-	goIn(t, dir, "mod", "edit", "-require="+ourModule+"/opa@v1.2.3", "-replace="+ourModule+"/opa="+imported)
-	for pkg, want := range map[string]Binary{"opa": {Adapter: "v1.2.3"}, "opa/plugin": {Imported: "v1.2.3"}} {
-		writeText(t, filepath.Join(dir, "cmd/library/own.go"), "package main\n\nimport own \""+ourModule+"/"+pkg+"\"\n\nfunc init() { own.New() }\n")
-		goIn(t, dir, "build", "-o", plain, "./cmd/library")
-		if got := inspect(t, plain); got.Adapter != want.Adapter || got.Imported != want.Imported {
-			t.Errorf("with %s: %+v", pkg, got)
-		}
-	}
 }
 
 func TestBuildProgramRefuses(t *testing.T) {

@@ -6,7 +6,6 @@ package opabuild
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
 	"encoding/json"
 	"regexp"
 	"runtime/debug"
@@ -23,12 +22,9 @@ const (
 	pluginFile = "regometer_plugin.go"
 )
 
-//go:embed _opa/*.tmpl
-var templateFiles embed.FS
-
 // templates parses them only when one is needed, because most commands need
 // none.
-var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(templateFiles, "_opa/*.tmpl")) })
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(ownFiles, "_opa/*.tmpl")) })
 
 // A Record has the parts of a binary that Regometer built. The binary contains
 // the record's Text.

@@ -5,6 +5,7 @@ package opabuild
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
 	"errors"
 	"fmt"
@@ -177,6 +178,15 @@ func ApplySteps(dir string, steps []Step) error {
 	return withHint(changed.apply(dir))
 }
 
+// checkWritable returns an error if a folder is read-only, as in Go's module
+// cache. Root could write there, but must not.
+func checkWritable(dir string) error {
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o200 == 0 {
+		return errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: use a copy or a checkout", dir))
+	}
+	return nil
+}
+
 // changeBySteps returns what the steps change in the OPA source tree in dir.
 func changeBySteps(dir string, steps []Step) (replacement, error) {
 	root, err := os.OpenRoot(dir) // a link must not lead outside
@@ -336,7 +346,7 @@ type goFile struct {
 type declaration struct{ name, text, gap string }
 
 // hash identifies the text of a declaration.
-func (d declaration) hash() string { return hashOf([]byte(d.text))[:12] }
+func (d declaration) hash() string { return fmt.Sprintf("%x", sha256.Sum256([]byte(d.text)))[:12] }
 
 func (f *goFile) find(name string) int {
 	return slices.IndexFunc(f.decls, func(d declaration) bool { return d.name == name })

@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -94,9 +93,6 @@ func (s *source) fetch(ctx context.Context) (version, warning string, err error)
 			return "", "", err
 		}
 	}
-	if err := checkCopyable(s.dir); err != nil {
-		return "", "", err
-	}
 	if version, err = treeVersion(s.dir); err != nil {
 		return "", "", err
 	}
@@ -116,11 +112,14 @@ func (s source) copy(ctx context.Context, c cache, change replacement, use strin
 		if err := copyTree(ctx, to, s.dir); err != nil {
 			return fmt.Errorf("copying %s: %w", s.name, err)
 		}
-		// A key in the cache must identify one content.
-		if hash, err := hashTree(ctx, to, sha256.New); err != nil {
-			return err
-		} else if s.version == "" && s.content != "folder "+hash {
-			return fmt.Errorf("%s changed while it was copied: run this again", s.dir)
+		if s.version == "" { // a key in the cache must identify one content
+			hash, err := hashTree(ctx, to, sha256.New)
+			if err == nil && s.content != "folder "+hash {
+				err = fmt.Errorf("%s changed while it was copied: run this again", s.dir)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		return change.apply(to)
 	})
@@ -157,10 +156,6 @@ func download(ctx context.Context, what, path, version string) (module, error) {
 	return m, err
 }
 
-// localReplace matches the replacement of a module with a folder outside the
-// tree.
-var localReplace = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?[^\s/]\S*(?:[ \t]+v\S+)?[ \t]+=>[ \t]*"?(\.\.(?:[/\\]\S*)?|/\S*|[A-Za-z]:\\\S*)`)
-
 // checkTree returns an error unless dir is the root of an OPA source tree.
 func checkTree(dir string) error {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -172,20 +167,6 @@ func checkTree(dir string) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, metricsDir)); err != nil {
 		return fmt.Errorf("this OPA has no package %s, which the drop-in replaces: use OPA %s or later (%w)", metricsDir, OldestVersion, err)
-	}
-	return nil
-}
-
-// checkCopyable returns an error if go.mod refers to a folder outside the tree,
-// which a copy would lack.
-func checkCopyable(dir string) error {
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		return err
-	}
-	if m := localReplace.FindSubmatch(mod); m != nil {
-		return fmt.Errorf("%s replaces a module with the folder %s, outside the tree: the build uses a copy, which lacks that folder. Move it into the tree, or replace the module with a version",
-			filepath.Join(dir, "go.mod"), m[1])
 	}
 	return nil
 }

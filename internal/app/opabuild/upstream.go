@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/regometer/regometer"
@@ -42,10 +43,10 @@ func language(folder fs.FS) (string, error) {
 }
 
 // upstream returns the drop-in with its tests, as OPA's maintainers would
-// commit it to the tree in root. It has OPA's licence header. It lacks build
-// constraints that the tree's go.mod implies, and tests that import other
-// packages of ours. If the tree's Go cannot compile the tests, upstream leaves
-// them out, and a note says why.
+// commit it to the tree in root: with OPA's licence header, and without build
+// constraints that the tree's go.mod implies, to which OPA's linter objects, and
+// tests that import other packages of ours. If the tree's Go cannot compile the
+// tests, upstream leaves them out, and a note says why.
 func (d dropIn) upstream(root string) (_ dropIn, note string, err error) {
 	treeGo, err := language(os.DirFS(root))
 	if err != nil {
@@ -58,17 +59,15 @@ func (d dropIn) upstream(root string) (_ dropIn, note string, err error) {
 	out := dropIn{}
 	for name, text := range d {
 		text = bytes.ReplaceAll(text, []byte(strconv.Quote(ourModule+"/metrics")), []byte(strconv.Quote(metricsPath)))
-		if isTest(name) && bytes.Contains(text, []byte(`"`+ourModule)) {
-			continue
-		}
 		if m := goVersionAlone.FindSubmatchIndex(text); m != nil && version.Compare(treeGo, string(text[m[2]:m[3]])) >= 0 {
-			text = bytes.Replace(text, text[m[0]:m[1]], nil, 1)
+			text = slices.Delete(text, m[0], m[1])
 		}
-		out[name] = withOPAHeader(text)
+		if !isTest(name) || !bytes.Contains(text, []byte(`"`+ourModule)) {
+			out[name] = withOPAHeader(text)
+		}
 	}
-	bare := out.withoutTests()
-	if len(bare) == len(out) || version.Compare(treeGo, ourGo) >= 0 {
+	if version.Compare(treeGo, ourGo) >= 0 {
 		return out, "", nil
 	}
-	return bare, fmt.Sprintf("the drop-in's own tests are left out: they are written for %s, this OPA for %s", ourGo, treeGo), nil
+	return out.withoutTests(), fmt.Sprintf("the drop-in's own tests are left out: they are written for %s, this OPA for %s", ourGo, treeGo), nil
 }

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/internal/app/gotool"
-	"github.com/regometer/regometer/internal/app/outfile"
 )
 
 // VerifyPackages are the packages of OPA whose tests [Verify] runs by default.
@@ -56,7 +55,6 @@ type VerifyOptions struct {
 	Run      string // the pattern of tests to run, as for go test -run; "" is all
 	Count    int    // the number of times that each test runs; 0 is 1
 	NoLint   bool   // do not run OPA's linter
-	Keep     string // a new or empty folder for the output of failed tests, or ""
 }
 
 // Verify runs tests on OPA as it is and on OPA with a change, which is the
@@ -70,9 +68,6 @@ type VerifyOptions struct {
 func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 	if _, err := regexp.Compile(o.Run); err != nil {
 		return nil, fmt.Errorf("--run: %w", err)
-	}
-	if entries, _ := os.ReadDir(o.Keep); len(entries) > 0 {
-		return nil, fmt.Errorf("%s is not empty: name a new or empty folder", o.Keep)
 	}
 	o.NoPlugin = true
 	p, err := o.parts()
@@ -101,12 +96,6 @@ func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 	}
 	return report, v.lint(ctx, report)
 }
-
-// The ends of the names of files in the folder VerifyOptions.Keep.
-const (
-	keptOPA  = ".opa.txt"
-	keptOurs = ".regometer.txt"
-)
 
 // A side says how to run the go command on one of two sources. It has the
 // folder, the build flags and the environment.
@@ -223,7 +212,7 @@ func (v *verifier) openProgram(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if v.ours, _, err = p.patched(ctx, change); err != nil {
+	if v.ours, err = p.patched(ctx, change, nil); err != nil {
 		return err
 	}
 	p.compareModules(ctx, v.ours)
@@ -246,12 +235,7 @@ func isArgs(arg string) bool { return arg == "-args" || arg == "--args" }
 
 // run tests the packages on both sides.
 func (v *verifier) run(ctx context.Context) (*Report, error) {
-	report := &Report{OPA: v.name, Upstream: len(v.steps)}
-	if v.options.Keep != "" {
-		if err := os.MkdirAll(v.options.Keep, 0o755); err != nil {
-			return nil, withHint(err)
-		}
-	}
+	report := &Report{OPA: v.name, Upstream: v.upstream()}
 	for i, pkg := range v.packages {
 		v.progress.printf("%d of %d: %s", i+1, len(v.packages), pkg)
 		stop := v.progress.repeat(30*time.Second, "still testing "+pkg)
@@ -266,29 +250,21 @@ func (v *verifier) run(ctx context.Context) (*Report, error) {
 	return report, nil
 }
 
-// findPackages finds the packages of OPA to test.
+// findPackages finds the packages of OPA to test. An older OPA lacks some of
+// VerifyPackages.
 func (v *verifier) findPackages(ctx context.Context) error {
-	names := v.options.Packages
+	names, flags := v.options.Packages, []string(nil)
 	if len(names) == 0 {
-		names = VerifyPackages
+		names, flags = VerifyPackages, []string{"-e"}
 	}
-	var asked []string
+	var patterns []string
 	for _, name := range names {
-		p := "./" + strings.Trim(strings.TrimPrefix(strings.TrimPrefix(name, opaModule), "./"), "/")
-		folder, _, isPattern := strings.Cut(p, "...")
-		if isPattern {
-			folder = path.Dir(folder)
-		}
-		if _, err := os.Stat(filepath.Join(v.opa.dir, folder)); err == nil {
-			asked = append(asked, p)
-		} else if len(v.options.Packages) > 0 { // an older OPA lacks some of VerifyPackages
-			return fmt.Errorf("this OPA has no package %s", name)
-		}
+		patterns = append(patterns, "./"+path.Clean(name))
 	}
-	packages, err := v.withTests(ctx, nil, asked)
+	packages, err := v.withTests(ctx, flags, patterns)
 	for _, path := range packages {
 		pkg := strings.TrimPrefix(path, opaModule+"/")
-		if !slices.Contains(needsInternet, pkg) || slices.Contains(asked, "./"+pkg) {
+		if !slices.Contains(needsInternet, pkg) || slices.Contains(names, pkg) {
 			v.packages = append(v.packages, pkg)
 		}
 	}
@@ -348,14 +324,6 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 		}
 	}
 	p.Findings = judge(first, second, suspects)
-	if v.options.Keep != "" && len(p.Findings) > 0 {
-		file := filepath.Join(v.options.Keep, strings.ReplaceAll(pkg, "/", "_"))
-		for side, r := range map[string]*testRun{keptOPA: first.opa, keptOurs: first.ours} {
-			if err := outfile.Write(file+side, []byte(r.failureOutput(""))); err != nil {
-				return nil, withHint(err)
-			}
-		}
-	}
 	return p, nil
 }
 

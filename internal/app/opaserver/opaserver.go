@@ -61,17 +61,25 @@ var errPortTaken = errors.New("the port was taken by another process")
 // server.
 func Start(ctx context.Context, o Options) (s *Server, err error) {
 	for range startAttempts {
-		// OPA can choose a port itself, but does not say which one.
-		listener, listenErr := net.Listen("tcp", "127.0.0.1:0")
-		if listenErr != nil {
-			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", listenErr)
+		var address string
+		if address, err = freeAddress(); err != nil {
+			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", err)
 		}
-		listener.Close()
-		if s, err = startOn(ctx, o, listener.Addr().String()); !errors.Is(err, errPortTaken) {
+		if s, err = startOn(ctx, o, address); !errors.Is(err, errPortTaken) {
 			break
 		}
 	}
 	return s, err
+}
+
+// freeAddress returns an address with a free port. OPA can choose a port
+// itself, but does not say which one.
+var freeAddress = func() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
 }
 
 // startOn starts a server on an address and waits until the server answers.

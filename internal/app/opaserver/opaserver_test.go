@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,7 +29,6 @@ const (
 	fakeDying   = "dying"   // ends at the first decision
 	fakeHanging = "hanging" // never answers
 	fakeDeaf    = "deaf"    // does not end when it is asked to
-	fakeUnlucky = "unlucky" // loses its first port to the test
 )
 
 func TestMain(m *testing.M) {
@@ -59,12 +57,6 @@ func runFake(kind string, args []string) {
 		<-stopped
 		fmt.Fprintln(os.Stderr, "stopped")
 		return
-	case fakeUnlucky:
-		if first := os.Getenv("FAKE_FIRST"); os.Symlink(value("--addr"), first) == nil {
-			for _, err := os.Lstat(first + ".taken"); err != nil; _, err = os.Lstat(first + ".taken") {
-				time.Sleep(time.Millisecond)
-			}
-		}
 	}
 	mux := http.NewServeMux()
 	ready := time.Now().Add(50 * time.Millisecond)
@@ -182,50 +174,23 @@ func TestStartInterrupted(t *testing.T) {
 	}
 }
 
-// Another process that answers on the port is not taken for our server.
+// Another process that answers on the port is not taken for our server. Start
+// tries another port.
 func TestStrangerOnPort(t *testing.T) {
-	t.Parallel()
 	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"result":{"labels":{"version":"1.2.3",%q:"another"}}}`, markLabel)
 	}))
 	defer stranger.Close()
-	if _, err := startOn(t.Context(), options(t, fakeGood), stranger.Listener.Addr().String()); !errors.Is(err, errPortTaken) {
-		t.Errorf("error %v, want %v", err, errPortTaken)
-	}
-
-	// Start tries another port.
-	if runtime.GOOS == "windows" {
-		return // symbolic links need a privilege
-	}
-	o := options(t, fakeUnlucky)
-	first := filepath.Join(t.TempDir(), "first")
-	o.Env = append(o.Env, "FAKE_FIRST="+first)
-	address := make(chan string, 1)
-	go func() {
-		taken := ""
-		for err := errors.New("not started"); err != nil && t.Context().Err() == nil; taken, err = os.Readlink(first) {
-			time.Sleep(time.Millisecond)
+	free, tries := freeAddress, 0
+	defer func() { freeAddress = free }()
+	freeAddress = func() (string, error) {
+		if tries++; tries == 1 {
+			return stranger.Listener.Addr().String(), nil
 		}
-		listener, err := net.Listen("tcp", taken)
-		if err == nil {
-			defer listener.Close()
-			err = os.Symlink(taken, first+".taken")
-		}
-		if err != nil {
-			t.Error(err)
-		}
-		address <- taken
-		<-t.Context().Done()
-	}()
-	s, err := Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
+		return free()
 	}
-	if taken := <-address; s.URL == "http://"+taken {
-		t.Errorf("the server is on %s, which was taken", taken)
-	}
-	if err := s.Stop(); err != nil {
-		t.Error(err)
+	if s := startFake(t, fakeGood); tries != 2 || s.URL == stranger.URL {
+		t.Errorf("after %d tries the server is on %s", tries, s.URL)
 	}
 }
 

@@ -20,23 +20,9 @@ import (
 // refuses anything except a regular file, because Write would replace it. Root
 // could even replace /dev/null.
 func Resolve(name string) (string, error) {
-	return resolve(name, fs.FileMode.IsRegular, "%s is %s, and would be replaced: name another file")
-}
-
-// ResolveFolder is Resolve for a folder.
-func ResolveFolder(name string) (string, error) {
-	for len(name) > 1 && os.IsPathSeparator(name[len(name)-1]) {
-		name = name[:len(name)-1]
-	}
-	return resolve(name, fs.FileMode.IsDir, "%s is %s, not a folder: name another one")
-}
-
-// resolve returns the path of a name without links. It refuses a file that does
-// not have the expected mode.
-func resolve(name string, expected func(fs.FileMode) bool, refusal string) (string, error) {
 	switch info, err := os.Stat(name); {
-	case err == nil && !expected(info.Mode()):
-		return "", fmt.Errorf(refusal, name, kind(info.Mode()))
+	case err == nil && !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is %s, and would be replaced: name another file", name, kind(info.Mode()))
 	case !errors.Is(err, fs.ErrNotExist):
 		resolved, linkErr := filepath.EvalSymlinks(name)
 		return resolved, cmp.Or(err, linkErr)
@@ -55,8 +41,6 @@ func resolve(name string, expected func(fs.FileMode) bool, refusal string) (stri
 // kind says what a file is, by its mode. The file is not a link.
 func kind(mode fs.FileMode) string {
 	switch {
-	case mode.IsRegular():
-		return "a file"
 	case mode.IsDir():
 		return "a folder"
 	case mode&fs.ModeNamedPipe != 0:

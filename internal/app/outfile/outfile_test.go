@@ -96,19 +96,6 @@ func TestResolve(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q, want %q", name, got, want)
 		}
 	}
-	for name, want := range map[string]string{
-		"x": "x", "x/": "x", "link": "a/b", "link/": "a/b", "link/../x//": "a/x", "a": "a",
-		"file":   "file is a file, not a folder: name another one",
-		"none/x": "there is no folder none: create it, or choose another folder",
-	} {
-		got, err := ResolveFolder(name)
-		if err != nil {
-			got = err.Error()
-		}
-		if filepath.ToSlash(got) != filepath.ToSlash(want) {
-			t.Errorf("ResolveFolder(%q) = %q, want %q", name, got, want)
-		}
-	}
 }
 
 // A file that is not committed leaves the old file, and nothing else.

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
@@ -29,7 +28,6 @@ const (
 		"nonroot:x:1000:1000:nonroot:/tmp:/sbin/nologin\n"
 	group = "root:x:0:\n" +
 		"nonroot:x:1000:\n"
-	certificatesFile = "etc/ssl/certs/ca-certificates.crt"
 )
 
 // certificates returns Mozilla's root certificates. It leaves out certificates
@@ -47,39 +45,36 @@ func certificates() []byte {
 
 // filesLayer returns the layer that all programs, platforms and versions share.
 // An update does not transfer it again.
-func filesLayer() ([]v1.Layer, error) {
-	layer, err := newLayer(func(t *tar.Writer) error {
-		add := func(name string, mode int64, content string) error {
-			return addEntry(t, name, mode, int64(len(content)), strings.NewReader(content))
-		}
+func filesLayer() (v1.Layer, error) {
+	return newLayer(func(t *tar.Writer) error {
 		return errors.Join(
-			add("etc/", 0o755, ""),
-			add("etc/group", 0o644, group),
-			add("etc/passwd", 0o644, passwd),
-			add("etc/ssl/", 0o755, ""),
-			add("etc/ssl/certs/", 0o755, ""),
-			add(certificatesFile, 0o644, string(certificates())),
-			add("tmp/", 0o1777, ""),
-			add("usr/", 0o755, ""),
-			add("usr/share/", 0o755, ""),
-			add("usr/share/doc/", 0o755, ""),
+			addFolders(t, 0o755, "etc/"),
+			addFile(t, "etc/group", 0o644, []byte(group)),
+			addFile(t, "etc/passwd", 0o644, []byte(passwd)),
+			addFolders(t, 0o755, "etc/ssl/", "etc/ssl/certs/"),
+			addFile(t, "etc/ssl/certs/ca-certificates.crt", 0o644, certificates()),
+			addFolders(t, 0o1777, "tmp/"),
+			addFolders(t, 0o755, "usr/", "usr/share/", "usr/share/doc/"),
 		)
 	})
-	return []v1.Layer{layer}, err
 }
 
-// programLayer returns the layer with the program and its documents.
-func (w *writer) programLayer(built *Built) (v1.Layer, error) {
-	if w.Base == "" && isDynamic(built.File) {
-		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, but the image has none: build it with CGO_ENABLED=0, or name a base image that has them", w.Program)
+// programLayer returns the layer with the program and its licences.
+func (im *Image) programLayer(b Built) (v1.Layer, error) {
+	if isDynamic(b.File) {
+		return nil, fmt.Errorf("%s needs a dynamic loader and libraries, but the image has none: build it with CGO_ENABLED=0, or add the binary to an image that has them", im.Program)
+	}
+	text, err := os.ReadFile(b.File)
+	if err != nil {
+		return nil, err
 	}
 	return newLayer(func(t *tar.Writer) error {
-		folder := "usr/share/doc/" + w.Program + "/"
-		err := addEntry(t, folder, 0o755, 0, strings.NewReader(""))
-		for _, d := range built.Documents {
-			err = errors.Join(err, addEntry(t, folder+d.Name, 0o644, int64(len(d.Text)), bytes.NewReader(d.Text)))
-		}
-		return errors.Join(err, addFile(t, built.File, w.Program, 0o755))
+		folder := "usr/share/doc/" + im.Program + "/"
+		return errors.Join(
+			addFolders(t, 0o755, folder),
+			addFile(t, folder+"THIRD-PARTY-NOTICES.txt", 0o644, b.Notices),
+			addFile(t, im.Program, 0o755, text),
+		)
 	})
 }
 
@@ -105,40 +100,21 @@ func newLayer(add func(*tar.Writer) error) (v1.Layer, error) {
 	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
 }
 
-// addEntry adds a file, or a folder if the name ends in "/", to an archive. All
-// entries belong to root and have the same time.
-func addEntry(t *tar.Writer, name string, mode, size int64, content io.Reader) error {
-	h := &tar.Header{Name: name, Mode: mode, Size: size, ModTime: epoch, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
-	if strings.HasSuffix(name, "/") {
-		h.Typeflag = tar.TypeDir
-	}
+// addFile adds a file to an archive. All files and folders belong to root and
+// have the same time.
+func addFile(t *tar.Writer, name string, mode int64, content []byte) error {
+	h := &tar.Header{Name: name, Mode: mode, Size: int64(len(content)), ModTime: epoch, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 	if err := t.WriteHeader(h); err != nil {
 		return err
 	}
-	_, err := io.Copy(t, content)
+	_, err := t.Write(content)
 	return err
 }
 
-// addFile adds a file of this machine to an archive.
-func addFile(t *tar.Writer, file, name string, mode int64) error {
-	in, err := os.Open(file)
-	if err != nil {
-		return err
+// addFolders adds folders to an archive. Their names end in "/".
+func addFolders(t *tar.Writer, mode int64, names ...string) (err error) {
+	for _, name := range names {
+		err = errors.Join(err, t.WriteHeader(&tar.Header{Name: name, Mode: mode, ModTime: epoch, Typeflag: tar.TypeDir, Format: tar.FormatUSTAR}))
 	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	return addEntry(t, name, mode, info.Size(), in)
-}
-
-// ociTypes has the OCI's media type for each media type of a layer. Docker's
-// images have other names for the same types.
-var ociTypes = map[types.MediaType]types.MediaType{
-	types.DockerLayer:             types.OCILayer,
-	types.DockerUncompressedLayer: types.OCIUncompressedLayer,
-	types.OCILayer:                types.OCILayer,
-	types.OCIUncompressedLayer:    types.OCIUncompressedLayer,
-	types.OCILayerZStd:            types.OCILayerZStd,
+	return err
 }
