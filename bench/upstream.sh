@@ -5,7 +5,7 @@
 # "patches" runs no tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-packages=v1/metrics,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,cmd
+packages=v1/metrics,v1/util,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,cmd
 folders=(internal/app/opabuild/_upstream/[0-9]*)
 steps=("${folders[@]##*/[0-9][0-9]-}")
 first=1

@@ -223,8 +223,8 @@ func TestDifferenceRepeatableStdDev(t *testing.T) {
 	if len(texts) != 1 {
 		t.Errorf("ours: %d texts of the same values", len(texts))
 	}
-	if one := len(opas) == 1; one != mended(t, "one-summary") {
-		t.Errorf("OPA: %d texts of the same values; expected one: %t", len(opas), !one)
+	if len(opas) == 1 {
+		t.Error("OPA: one text of the same values; expected several")
 	}
 }
 

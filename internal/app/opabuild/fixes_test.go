@@ -119,8 +119,7 @@ func TestFixesOfReleases(t *testing.T) {
 		t.Fatalf("%d fixes, want %d: %v", len(all), len(fixNames)+1, err)
 	}
 	for version, want := range map[string]string{
-		OldestVersion: oldHookFix, "v1.5.0": "split-chunks, " + oldHookFix, "v1.10.1": "split-chunks, " + oldHookFix, "v1.16.0": "split-chunks, " + oldHookFix,
-		"v1.21.4":          "no-op-default, split-chunks, " + oldHookFix,
+		OldestVersion: oldHookFix, "v1.10.1": oldHookFix, "v1.21.4": "plain-values, no-op-default, " + oldHookFix,
 		newestMinor + ".0": strings.Join(fixNames, ", "), NewestVersion: strings.Join(fixNames, ", "),
 	} {
 		t.Run(version, func(t *testing.T) {
