@@ -110,7 +110,10 @@ it. Policies, tokens and certificates are reloaded when they change.`,
 
 func sizeFlag(cmd *cobra.Command, to *int64, usual int64, name, usage string) {
 	*to = usual
-	cmd.Flags().Func(name, fmt.Sprintf("%s (default %dMiB)", usage, usual>>20), func(text string) (err error) {
+	if usual > 0 {
+		usage += fmt.Sprintf(" (default %dMiB)", usual>>20)
+	}
+	cmd.Flags().Func(name, usage, func(text string) (err error) {
 		if *to, err = sizeOf(text); err == nil && *to < 1 {
 			err = errors.New("it must be at least 1")
 		}

@@ -22,9 +22,9 @@ func newDemoCommand() *cobra.Command {
 		Short: "Run OPA with Regometer beside an unmodified OPA and show the cost of decisions",
 		Long: `Builds OPA with Regometer and an unmodified OPA, starts both as servers on 127.0.0.1
 with an example policy, and sends both the same queries for a few seconds. Then it
-prints where the time of the decisions went, as "regometer report" does. It also prints
-the time, bytes and allocations of a decision on each server. The demo fails if the
-decision log and /metrics differ.
+prints where the time of the decisions went, as "regometer report" does, and which rules
+took it, as "regometer replay" does. It also prints the time, bytes and allocations of a
+decision on each server. The demo fails if the decision log and /metrics differ.
 
 The first run takes some minutes to build the two servers, without WebAssembly and with
 the settings of this program, and keeps them. The requests depend on --seed. Their

@@ -43,6 +43,7 @@ var outputFlags = []struct {
 	{"report", "parquet", "d.log", ".parquet", beginsWith("PAR1"), "logs/a.log", "logs/*"},
 	{"merge", "html", "m.rgm", ".html", page.IsPage, "m.rgm", "m.rgm"},
 	{"merge", "save", "m.rgm", ".rgm", report.IsSaved, "m.rgm", "m.rgm"},
+	{"replay", "pprof", "--policy p.rego d.log", ".gz", beginsWith("\x1f\x8b"), "p.rego", "--policy p.rego d.log"},
 	{"sample", "output", "--decisions 5", ".log", func(path string) bool { return truthKind.is(path + ".truth.json") }, "", ""},
 	{"build", "output", "--unmodified --opa TREE", "", executableKind.is, "TREE/main.go", "--opa TREE"},
 	{"build", "output", "-C PROGRAM .", "", executableKind.is, "PROGRAM/main.go", "-C PROGRAM ."},
@@ -56,7 +57,7 @@ var outputFlags = []struct {
 var otherFileFlags = []string{
 	"collect config", "collect follow",
 	"collect policy", "collect tls-ca", "collect tls-cert", "collect tls-key", "collect token-file",
-	"build chdir", "build opa", "build write-source", "demo keep", "demo opa", "opa opa", "verify chdir", "verify opa", "verify packages",
+	"build chdir", "build opa", "build write-source", "demo keep", "demo opa", "opa opa", "replay against", "replay config", "replay policy", "verify chdir", "verify opa", "verify packages",
 }
 
 // A new flag that names a file must be in one of the lists above.
@@ -98,6 +99,7 @@ func newWorkshop(t *testing.T) *workshop {
 	write(filepath.Join(w.program, "main.go"), "package main\n\nimport _ \"github.com/open-policy-agent/opa/v1/metrics\"\n\nfunc main() {}\n")
 	succeed(t, "sample", "--decisions", "20", "-o", "d.log")
 	write("logs/a.log", read("d.log"))
+	write("p.rego", "package p")
 	succeed(t, "report", "d.log", "--save", "m.rgm")
 	return w
 }

@@ -28,7 +28,6 @@ func newReportCommand() *cobra.Command {
 	var out reportOutput
 	var parquet *outputFile
 	var allowEmpty bool
-	o.Outcomes = map[string]string{}
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
 		Short: "Show where the time went, from OPA's decision logs",
@@ -80,14 +79,7 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
   regometer report --parquet decisions.parquet logs`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			o.Inputs, o.Stdin = args, cmd.InOrStdin()
-			err := checkPatterns(args)
-			if err != nil {
-				return err
-			}
-			if o.Verdicts, err = outcome.NewVerdicts(o.Outcomes); err != nil {
-				return fmt.Errorf("--outcome %w", err)
-			}
-			return o.Check()
+			return cmp.Or(checkPatterns(args), checkVerdicts(&o), o.Check())
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			limitMemory()
@@ -112,7 +104,9 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 			} else {
 				err = parquet.write(func(w io.Writer) error {
 					rows := parquetlog.NewWriter(w)
-					o.Each = func(key func(int32) string) func(*logread.Event, [][]byte) error { return rows.Rows(key).Add }
+					o.Each = func(key func(int32) string, _ func(*logread.Event) func() report.Place) func(*logread.Event, [][]byte) error {
+						return rows.Rows(key).Add
+					}
 					return errors.Join(readLogs(), rows.Close())
 				})
 			}
@@ -144,21 +138,10 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day, label:`KEY`, rule:KEY, input:FIELD or result:FIELD")
 	complete(cmd, "by", cobra.ShellCompDirectiveNoFileComp, "path", "stage", "bundle", "requested_by", "hour", "day", "label:id", "rule:", "input:", "result:")
-	flags.StringArrayVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz; may be repeated")
-	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'", func(text string) error {
-		path, rule, _ := strings.Cut(text, "=")
-		if _, ok := o.Outcomes[path]; ok {
-			return fmt.Errorf("there are two rules for %s: leave one out", path)
-		}
-		o.Outcomes[path] = rule
-		return nil
-	})
-	flags.Func("since", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day", timeFlag(&o.Since))
-	flags.Func("until", "only decisions before this `time`", timeFlag(&o.Until))
+	addReadFlags(cmd, &o)
 	out.flags(cmd)
 	flags.IntVar(&o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
-	flags.BoolVar(&o.Unique, "unique", false, "count each decision once; if copies differ, any of them counts")
 	flags.BoolVar(&o.Exact, "exact", false, "sort all durations, to get exact percentiles of smaller logs")
 	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if the logs have a problem")
 	flags.BoolVar(&allowEmpty, "allow-empty", false, "exit with status 0, not 4, if the report has no decisions")
@@ -178,6 +161,33 @@ func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(soft)
 	}
+}
+
+// addReadFlags adds the flags that select decisions of a log and tell their
+// outcomes.
+func addReadFlags(cmd *cobra.Command, o *report.Options) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz; may be repeated")
+	o.Outcomes = map[string]string{}
+	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'", func(text string) error {
+		path, rule, _ := strings.Cut(text, "=")
+		if _, ok := o.Outcomes[path]; ok {
+			return fmt.Errorf("there are two rules for %s: leave one out", path)
+		}
+		o.Outcomes[path] = rule
+		return nil
+	})
+	flags.Func("since", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day", timeFlag(&o.Since))
+	flags.Func("until", "only decisions before this `time`", timeFlag(&o.Until))
+	flags.BoolVar(&o.Unique, "unique", false, "count each decision once; if copies differ, any of them counts")
+}
+
+// checkVerdicts sets the verdicts of --outcome.
+func checkVerdicts(o *report.Options) (err error) {
+	if o.Verdicts, err = outcome.NewVerdicts(o.Outcomes); err != nil {
+		err = fmt.Errorf("--outcome %w", err)
+	}
+	return err
 }
 
 // timeFlag returns a function that parses a time, or a duration before now,

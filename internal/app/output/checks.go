@@ -19,11 +19,11 @@ type Check struct {
 	Failed bool     // what was found makes the pipeline fail
 }
 
-// writeGitHub writes what was found as workflow commands of GitHub Actions:
+// WriteGitHub writes what was found as workflow commands of GitHub Actions:
 // errors for failed checks, and notices for the others. The error is that of w.
 //
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions
-func writeGitHub(w io.Writer, checks []Check) error {
+func WriteGitHub(w io.Writer, checks []Check) error {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	b := bufio.NewWriter(w)
@@ -39,10 +39,10 @@ func writeGitHub(w io.Writer, checks []Check) error {
 	return b.Flush()
 }
 
-// writeJUnit writes the checks as JUnit's XML, one test case each. What was
+// WriteJUnit writes the checks as JUnit's XML, one test case each. What was
 // found by a check that has not failed is the output of its test case. The
 // error is that of w.
-func writeJUnit(w io.Writer, suite string, checks []Check) error {
+func WriteJUnit(w io.Writer, suite string, checks []Check) error {
 	type failure struct {
 		Message string `xml:"message,attr"`
 		Text    string `xml:",chardata"`

@@ -21,7 +21,7 @@ var all = []Check{
 func TestGitHub(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := writeGitHub(&b, all); err != nil {
+	if err := WriteGitHub(&b, all); err != nil {
 		t.Fatal(err)
 	}
 	want := "::error title=regometer p99%3Aa>+20%25%2Cb::50 %25 more\\nof <b>&]]>\n" +
@@ -35,7 +35,7 @@ func TestGitHub(t *testing.T) {
 func TestJUnit(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := writeJUnit(&b, "regometer report", all); err != nil {
+	if err := WriteJUnit(&b, "regometer report", all); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -68,8 +68,8 @@ func TestJUnit(t *testing.T) {
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(full) error{
-		"github": func(w full) error { return writeGitHub(w, all) },
-		"junit":  func(w full) error { return writeJUnit(w, "x", all) },
+		"github": func(w full) error { return WriteGitHub(w, all) },
+		"junit":  func(w full) error { return WriteJUnit(w, "x", all) },
 	} {
 		if err := write(full{}); err == nil || !strings.Contains(err.Error(), "full") {
 			t.Errorf("%s: the error is %v", name, err)

@@ -70,9 +70,9 @@ func Write(w io.Writer, format string, r Result, o Options) error {
 	case "json":
 		return r.WriteJSON(w)
 	case "github":
-		return writeGitHub(w, r.Checks(o.FailOn))
+		return WriteGitHub(w, r.Checks(o.FailOn))
 	case "junit":
-		return writeJUnit(w, o.Suite, r.Checks(o.FailOn))
+		return WriteJUnit(w, o.Suite, r.Checks(o.FailOn))
 	}
 	to := newTerminal(w, o)
 	if format == "markdown" {

@@ -52,7 +52,7 @@ func write(t *testing.T, o report.Options, groupRows int, also func(*logread.Eve
 	var b bytes.Buffer
 	w := NewWriter(&b)
 	w.groupRows = groupRows
-	o.Each = func(key func(int32) string) func(*logread.Event, [][]byte) error {
+	o.Each = func(key func(int32) string, _ func(*logread.Event) func() report.Place) func(*logread.Event, [][]byte) error {
 		rows := w.Rows(key)
 		return func(e *logread.Event, keys [][]byte) error {
 			if also != nil {

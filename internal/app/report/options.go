@@ -75,9 +75,10 @@ type Options struct {
 	//
 	// key returns the key for a measure's number, such as
 	// "timer_rego_query_eval_ns". Only the function may call it, and only for
-	// measures of its decision. The decision's Line counts from where the
-	// worker began to read the file.
-	Each func(key func(metric int32) string) func(*logread.Event, [][]byte) error
+	// measures of its decision. place returns a function that returns the place
+	// of the function's decision, which is known when Read has returned: the
+	// decision's Line counts from where the worker began to read the file.
+	Each func(key func(metric int32) string, place func(*logread.Event) func() Place) func(*logread.Event, [][]byte) error
 }
 
 // maxSlowest limits Options.Slowest.

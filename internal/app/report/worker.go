@@ -59,7 +59,7 @@ func newWorker(r *reading) (*worker, error) {
 		sum: sum,
 	}
 	if r.Each != nil {
-		w.each = r.Each(func(metric int32) string { return w.names[metric] })
+		w.each = r.Each(func(metric int32) string { return w.names[metric] }, w.place)
 	}
 	o := logread.Options{
 		Metric: w.metric, Event: w.event, Verdicts: r.Verdicts,
@@ -82,6 +82,12 @@ func newWorker(r *reading) (*worker, error) {
 	w.evaluation = w.metric([]byte(evaluationKey))
 	w.inRevisions = sum.revisions.Metric([]byte(evaluationKey))
 	return w, nil
+}
+
+// place returns a function that returns the place of an event of the part.
+func (w *worker) place(e *logread.Event) func() Place {
+	p, line := w.part, e.Line
+	return func() Place { return Place{p.input.Name, p.firstLine() + line} }
 }
 
 // metric returns the number of a metric, or a negative number if there is no

@@ -329,7 +329,7 @@ func TestReadAlike(t *testing.T) {
 func eachOf(t *testing.T, o Options) (decisions []string) {
 	t.Helper()
 	var mu sync.Mutex
-	o.Each = func(key func(int32) string) func(*logread.Event, [][]byte) error {
+	o.Each = func(key func(int32) string, _ func(*logread.Event) func() Place) func(*logread.Event, [][]byte) error {
 		var inside atomic.Bool
 		return func(e *logread.Event, _ [][]byte) error {
 			if inside.Swap(true) {

@@ -62,27 +62,61 @@ func services(c config.Config) (*plugins.Manager, error) {
 	return plugins.New(raw, "regometer", inmem.New(), plugins.Logger(logging.NewNoOpLogger()))
 }
 
-// bundleSources returns the bundles of a configuration as sources of a policy.
-func bundleSources(c config.Config) (all []*source, err error) {
+// bundlesOf returns the bundles of a configuration, by name, and the manager of
+// their services, or nothing if the configuration has none.
+func bundlesOf(c config.Config) (*plugins.Manager, map[string]*opabundle.Source, error) {
 	if len(c.Bundles) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	opa, err := services(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	parsed, err := opabundle.NewConfigBuilder().WithBytes(c.Bundles).WithServices(opa.Services()).WithKeyConfigs(opa.PublicKeys()).Parse()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for name, b := range parsed.Bundles {
-		if file, ok := strings.CutPrefix(b.Resource, "file://"); ok {
+	return opa, parsed.Bundles, nil
+}
+
+// fileOf returns the file that a bundle comes from, if it is one.
+func fileOf(b *opabundle.Source) (file string, ok bool) {
+	return strings.CutPrefix(b.Resource, "file://")
+}
+
+// bundleSources returns the bundles of a configuration as sources of a policy.
+func bundleSources(c config.Config) (all []*source, err error) {
+	opa, bundles, err := bundlesOf(c)
+	for name, b := range bundles {
+		if file, ok := fileOf(b); ok {
 			all = append(all, fileSource(name, file))
 		} else {
 			all = append(all, serverSource(opa.Client(b.Service), name, b))
 		}
 	}
-	return all, nil
+	return all, err
+}
+
+// EachBundle calls do with the name and the content of each bundle of a
+// configuration. It downloads bundles from their services.
+func EachBundle(ctx context.Context, c config.Config, do func(name string, content io.Reader) error) error {
+	opa, bundles, err := bundlesOf(c)
+	for name, b := range bundles {
+		var content io.ReadCloser
+		if file, ok := fileOf(b); ok {
+			content, err = os.Open(file)
+		} else {
+			content, _, err = download(ctx, opa.Client(b.Service), name, b, "")
+		}
+		if err != nil {
+			return err
+		}
+		err = errors.Join(do(name, content), content.Close())
+		if err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // serverSource returns a source of a bundle. Its version is the ETag.
@@ -93,26 +127,37 @@ func serverSource(client rest.Client, name string, b *opabundle.Source) *source 
 		s.max = max(time.Duration(*p.MaxDelaySeconds)*time.Second, s.min)
 	}
 	s.read = func(ctx context.Context, etag string) (modules, string, error) {
-		if strings.EqualFold(client.Config().Type, "oci") {
-			return nil, "", errors.New("images are not read: name the policy with --policy")
-		}
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		defer cancel()
-		r, err := client.WithHeader("Prefer", "modes=snapshot").WithHeader("If-None-Match", etag).Do(ctx, http.MethodGet, b.Resource)
-		if err != nil {
-			return nil, "", withoutURL(err)
+		content, now, err := download(ctx, client, name, b, etag)
+		if content == nil {
+			return nil, "", err
 		}
-		defer r.Body.Close()
-		switch r.StatusCode {
-		case http.StatusNotModified:
-			return nil, "", nil
-		case http.StatusOK:
-			m := modules{}
-			return m, r.Header.Get("ETag"), readBundle(m, "bundles."+name, r.Body)
-		}
-		return nil, "", fmt.Errorf("the server answers %s: check bundles.%s.resource, and services.%s with its credentials, in --config", r.Status, name, b.Service)
+		defer content.Close()
+		m := modules{}
+		return m, now, readBundle(m, "bundles."+name, content)
 	}
 	return s
+}
+
+// download asks a server for a bundle, and returns its content and its ETag. It
+// returns no content if the bundle still has the given ETag.
+func download(ctx context.Context, client rest.Client, name string, b *opabundle.Source, etag string) (content io.ReadCloser, now string, err error) {
+	if strings.EqualFold(client.Config().Type, "oci") {
+		return nil, "", errors.New("images are not read: name the policy with --policy")
+	}
+	r, err := client.WithHeader("Prefer", "modes=snapshot").WithHeader("If-None-Match", etag).Do(ctx, http.MethodGet, b.Resource)
+	if err != nil {
+		return nil, "", withoutURL(err)
+	}
+	if r.StatusCode == http.StatusOK {
+		return r.Body, r.Header.Get("ETag"), nil
+	}
+	defer r.Body.Close()
+	if r.StatusCode == http.StatusNotModified {
+		return nil, "", nil
+	}
+	return nil, "", fmt.Errorf("the server answers %s: check bundles.%s.resource, and services.%s with its credentials, in --config", r.Status, name, b.Service)
 }
 
 const (

@@ -17,7 +17,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/open-policy-agent/opa/v1/config"
+
 	"github.com/regometer/regometer"
+	"github.com/regometer/regometer/cmd/regometer/internal/replay"
 	"github.com/regometer/regometer/internal/app/opaserver"
 	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/report"
@@ -121,7 +124,23 @@ func (c *Config) measure(ctx context.Context, dir string) (*result, error) {
 	}
 	r.log = log.Report()
 	r.compare(l.sent, metrics)
+	if r.replay, err = c.replay(ctx, dir); err != nil {
+		return nil, fmt.Errorf("cannot replay the decision log: %w", err)
+	}
 	return r, ctx.Err() // an interrupted report may lack decisions
+}
+
+// replay evaluates the decisions of the log again.
+func (*Config) replay(ctx context.Context, dir string) (*replay.Report, error) {
+	o := replay.Options{Read: report.Options{Inputs: []string{filepath.Join(dir, logFiles[0])}}, Timeout: time.Second}
+	var err error
+	if o.Files, err = report.InputFiles(o.Read.Inputs); err != nil {
+		return nil, err
+	}
+	if o.Policy, err = replay.Load(ctx, []string{filepath.Join(dir, policyFolder)}, config.Config{}, false); err != nil {
+		return nil, err
+	}
+	return replay.Run(ctx, o)
 }
 
 // write writes the result to Stdout, and both its forms into dir.

@@ -58,6 +58,7 @@ func TestRun(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(keep, "report.txt"))
 	for _, want := range []string{
 		"Decisions by path\nx ",
+		"\nWHICH RULES TAKE IT, by a replay of the log: ",
 		"\nallowed                  448          448          448\n",
 		"\nin rego_query_eval            800, 800 µs  800, 800 µs\n",
 		"\nThey agree: ",

@@ -11,6 +11,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/replay"
 	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
@@ -29,6 +30,7 @@ type result struct {
 	PerDecision []cost          `json:"per_decision"`
 	LogReport   json.RawMessage `json:"log_report"`
 	log         *report.Report
+	replay      *replay.Report
 }
 
 // A figure has the numbers of an outcome or a stage, one from each source.
@@ -108,6 +110,11 @@ func (r *result) text(o output.Options) []byte {
 	fmt.Fprintf(&b, "OPA %s with Regometer answered %d requests, one at a time (seed %d).\n", r.OPA, r.Requests, r.Seed)
 	fmt.Fprintf(&b, "\nWHERE THE TIME WENT, by the server's decision log\n\n")
 	_ = output.Write(&b, "table", r.log, o) // fails only if b does
+
+	fmt.Fprintf(&b, "\nWHICH RULES TAKE IT, by a replay of the log: %s of %s have an equal result\n\n",
+		text.Count(r.replay.Equal), text.Plural(r.replay.Decisions, "decision"))
+	const rules = 5
+	writeTable(&b, *r.replay.Profile.RuleTable(rules))
 
 	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n")
 	same := text.Table{Columns: text.Columns(1, "decisions", "requests", "log", "Prometheus")}

@@ -1,0 +1,125 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown/builtins"
+	"github.com/open-policy-agent/opa/v1/types"
+
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
+)
+
+// evaluation is the timer that a replay measures again.
+const evaluation = "timer_rego_query_eval_ns"
+
+// A decision is an event of a log, with all that an evaluation needs.
+type decision struct {
+	place func() report.Place // when the log has been read
+	id    string
+	path  string // outcome.Query for an ad-hoc query
+	query string
+	hash  uint64  // decides which decisions a sample keeps
+	of    float64 // the decisions of the log for which this one stands
+
+	time    int64
+	outcome outcome.Outcome
+	code    string // of the error
+	took    int64  // ns: the logged evaluation, or 0
+
+	input, result, cache, labels, revisions []byte
+	masked                                  []byte // the pointers to what a mask policy has hidden
+	partial                                 bool   // a partial evaluation
+}
+
+// durationOf returns the logged duration of an event's evaluation, or 0.
+func durationOf(e *logread.Event, key func(metric int32) string) int64 {
+	for _, m := range e.Measures {
+		if key(m.Metric) == evaluation {
+			return m.Value
+		}
+	}
+	return 0
+}
+
+// newDecision copies an event.
+func newDecision(e *logread.Event, took int64, place func() report.Place) *decision {
+	d := &decision{
+		place: place, id: string(e.DecisionID), path: string(e.Path), hash: hashOf(e), of: 1, time: e.Time, outcome: e.Outcome, code: e.Code, took: took,
+		input: bytes.Clone(e.Input), result: bytes.Clone(e.Result), cache: bytes.Clone(e.Cache), labels: bytes.Clone(e.Labels),
+		revisions: bytes.Clone(e.BundleRevisions()), masked: bytes.Join([][]byte{e.Erased, e.Masked}, nil),
+	}
+	if query := logread.Field(e.Text, "query"); query != nil {
+		d.query = string(logread.Meaning(query))
+	}
+	d.partial = bytes.Contains(logread.Field(logread.Field(e.Text, "custom"), "type"), []byte("compile"))
+	return d
+}
+
+func (d *decision) size() int {
+	return 300 + len(d.id) + len(d.path) + len(d.query) + len(d.input) + len(d.result) + len(d.cache) + len(d.labels) + len(d.revisions) + len(d.masked)
+}
+
+// hides reports whether a mask policy has hidden a field of the event, or a part
+// of it.
+func (d *decision) hides(field string) bool { return bytes.Contains(d.masked, []byte(`"/`+field)) }
+
+// hashOf returns a hash of an event's id and time.
+func hashOf(e *logread.Event) uint64 { return hash(uint64(e.Time), e.DecisionID) }
+
+func hash(h uint64, text []byte) uint64 {
+	const offset, prime = 0xcbf29ce484222325, 1<<40 + 0x1b3 // FNV-1a
+	h ^= offset
+	for _, c := range text {
+		h = (h ^ uint64(c)) * prime
+	}
+	return h ^ h>>32
+}
+
+// parseCache parses the answers of built-in functions in a log, by name and
+// arguments. JSON has made texts of the arguments, and lists of sets.
+func parseCache(text []byte) (builtins.NDBCache, error) {
+	var logged builtins.NDBCache
+	cache := builtins.NDBCache{}
+	if text == nil {
+		return cache, nil
+	}
+	if err := logged.UnmarshalJSON(text); err != nil {
+		return nil, err
+	}
+	for name, calls := range logged {
+		builtin := ast.BuiltinMap[name]
+		if builtin == nil {
+			return nil, fmt.Errorf("OPA has no built-in function %s", name)
+		}
+		if err := calls.Iter(func(arguments, answer *ast.Term) error {
+			text, _ := arguments.Value.(ast.String)
+			key, err := ast.ValueFromReader(strings.NewReader(string(text)))
+			if err == nil {
+				cache.Put(name, key, asSet(answer.Value, builtin.Decl.Result()))
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return cache, nil
+}
+
+// asSet returns a list as a set if the type is one.
+func asSet(v ast.Value, t types.Type) ast.Value {
+	list, isList := v.(*ast.Array)
+	if _, ok := t.(*types.Set); !ok || !isList {
+		return v
+	}
+	set := ast.NewSet()
+	list.Foreach(set.Add)
+	return set
+}

@@ -1,0 +1,208 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/cache"
+	"github.com/open-policy-agent/opa/v1/util"
+
+	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
+)
+
+// An evaluator evaluates decisions with a policy, one after the other.
+type evaluator struct {
+	*Policy
+	timeout time.Duration
+	queries *lru.Cache[string, *rego.PreparedEvalQuery] // by query and labels
+	values  cache.InterQueryValueCache
+}
+
+func newEvaluator(p *Policy, timeout time.Duration) *evaluator {
+	queries, _ := lru.New[string, *rego.PreparedEvalQuery](200) // this size is valid
+	return &evaluator{p, timeout, queries, cache.NewInterQueryValueCache(context.Background(), nil)}
+}
+
+// An answer is what an evaluation came to.
+type answer struct {
+	value ast.Value // nil if it is undefined
+	err   error
+	took  time.Duration // the evaluation
+	// failed says that a built-in function failed.
+	failed bool
+	// unanswered are the built-in functions that had no answer in the log, sorted.
+	unanswered []string
+}
+
+// errTimeout says that an evaluation took longer than --timeout.
+var errTimeout = errors.New("the evaluation was cut off")
+
+// evaluate evaluates a decision as the server did at its time. Each tracer may
+// be nil.
+func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, tracers ...topdown.QueryTracer) (a answer) {
+	query, err := e.prepared(ctx, d)
+	if err != nil {
+		return answer{err: failureOf(err)}
+	}
+	answers, err := parseCache(d.cache)
+	if err != nil {
+		return answer{err: err}
+	}
+	logged := map[string]int{}
+	for name, calls := range answers {
+		logged[name] = calls.Len()
+	}
+	limited, stop := context.WithTimeout(ctx, e.timeout)
+	defer stop()
+	end := topdown.NewCancel()
+	defer context.AfterFunc(limited, end.Cancel)()
+	var failures []topdown.Error
+	m := metrics.New()
+	options := []rego.EvalOption{
+		rego.EvalParsedInput(input), rego.EvalMetrics(m), rego.EvalNDBuiltinCache(answers), rego.EvalExternalCancel(end),
+		rego.EvalInterQueryBuiltinValueCache(e.values), rego.EvalBuiltinErrorList(&failures),
+	}
+	if d.time != logread.NoTime {
+		options = append(options, rego.EvalTime(time.Unix(0, d.time)))
+	}
+	for _, t := range tracers {
+		options = append(options, rego.EvalQueryTracer(t))
+	}
+	results, err := query.Eval(limited, options...)
+	a.err, a.took = err, time.Duration(m.Timer(metrics.RegoQueryEval).Int64())
+	if limited.Err() != nil {
+		a.err = cmp.Or(ctx.Err(), errTimeout)
+	}
+	for name, calls := range answers {
+		if calls.Len() > logged[name] {
+			a.unanswered = append(a.unanswered, name)
+		}
+	}
+	for _, f := range failures { // the message begins with the name
+		name, _, _ := strings.Cut(f.Message, ":")
+		if b := ast.BuiltinMap[name]; b != nil && b.Nondeterministic && !slices.Contains(a.unanswered, name) {
+			a.unanswered = append(a.unanswered, name)
+		}
+	}
+	slices.Sort(a.unanswered)
+	if a.err == nil {
+		a.value, a.err = valueOf(d, results)
+	}
+	a.failed, a.err = len(failures) > 0, failureOf(a.err)
+	return a
+}
+
+// failureOf returns an error, or nil if it only says that there is no result.
+func failureOf(err error) error {
+	if err != nil && outcome.OfError(codeOf(err)) == outcome.Undefined {
+		return nil
+	}
+	return err
+}
+
+// valueOf returns the result that a server writes into its log.
+func valueOf(d *decision, results rego.ResultSet) (ast.Value, error) {
+	switch {
+	case len(results) == 0:
+		return nil, nil
+	case d.path != outcome.Query:
+		return ast.InterfaceToValue(results[0].Expressions[0].Value)
+	}
+	bindings := make([]any, len(results))
+	for i, r := range results {
+		bindings[i] = map[string]any(r.Bindings.WithoutWildcards())
+	}
+	return ast.InterfaceToValue(bindings)
+}
+
+// prepared returns the compiled query of a decision.
+func (e *evaluator) prepared(ctx context.Context, d *decision) (*rego.PreparedEvalQuery, error) {
+	key := d.path
+	if d.path == outcome.Query {
+		key = "query " + d.query
+	}
+	labels := map[string]any{}
+	if e.asksRuntime {
+		key += " " + string(d.labels)
+		if d.labels != nil {
+			if err := util.UnmarshalJSON(d.labels, &labels); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if query, ok := e.queries.Get(key); ok {
+		return query, nil
+	}
+	body, err := queryOf(d)
+	if err != nil {
+		return nil, err
+	}
+	runtime, err := ast.InterfaceToValue(map[string]any{"config": map[string]any{"labels": labels}, "env": map[string]any{}, "version": labels["version"]})
+	if err != nil {
+		return nil, err
+	}
+	query, err := rego.New(
+		rego.Compiler(e.compiler), rego.Store(e.store), rego.ParsedQuery(body), rego.Runtime(ast.NewTerm(runtime)),
+		rego.UnsafeBuiltins(map[string]struct{}{ast.HTTPSend.Name: {}}), // in queries only, as in a server
+	).PrepareForEval(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.queries.Add(key, &query)
+	return &query, nil
+}
+
+// queryOf returns the query of a decision. The segments of a path are those of
+// its URL.
+func queryOf(d *decision) (ast.Body, error) {
+	switch d.path {
+	case outcome.Query:
+		return ast.ParseBody(d.query)
+	case outcome.AllData:
+		return ast.NewBody(ast.NewExpr(ast.NewTerm(ast.DefaultRootRef))), nil
+	}
+	ref, err := refOf(d.path)
+	return ast.NewBody(ast.NewExpr(ast.NewTerm(ref))), err
+}
+
+// refOf returns what a path of a server's data API refers to.
+func refOf(path string) (ast.Ref, error) {
+	ref := ast.DefaultRootRef.Copy()
+	for name := range strings.SplitSeq(path, "/") {
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
+		if n, isNumber := util.Atoi64(name); isNumber {
+			ref = append(ref, ast.IntNumberTerm(int(n)))
+		} else if strings.Contains(name, `"`) {
+			return nil, fmt.Errorf("the path %s has a quotation mark", path)
+		} else if name != "" {
+			ref = append(ref, ast.StringTerm(name))
+		}
+	}
+	return ref, nil
+}
+
+// parse parses the input of a decision, which may be nil.
+func (d *decision) parse() (ast.Value, error) {
+	if d.input == nil {
+		return nil, nil
+	}
+	return ast.ValueFromReader(bytes.NewReader(d.input))
+}

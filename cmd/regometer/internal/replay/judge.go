@@ -1,0 +1,195 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/outcome"
+)
+
+// A verdict says how the result of a decision compares with another.
+type verdict uint8
+
+const (
+	equal         verdict = iota
+	changed               // by the policy
+	apart                 // it may differ because of something that the log does not tell
+	notRepeatable         // it cannot be compared
+)
+
+// The kinds of changes.
+const (
+	toDenied  = "allowed-to-denied"
+	toAllowed = "denied-to-allowed"
+	toOther   = "other"
+)
+
+// judge compares the answer of a policy with the one before, which is that of
+// another policy, or the log's if logged is true. kind is the kind of the change,
+// or a reason.
+func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, kind string) {
+	if errors.Is(before.err, errTimeout) || errors.Is(a.err, errTimeout) {
+		return notRepeatable, "longer than --timeout"
+	}
+	// A client can ask for errors of built-in functions. The log does not say so.
+	failed := a.err != nil || a.failed && logged && d.code == topdown.BuiltinErr
+	unanswered := slices.Concat(before.unanswered, a.unanswered)
+	hasOnlyClocks := !slices.ContainsFunc(unanswered, func(name string) bool { return name != ast.NowNanos.Name && name != ast.OPARuntime.Name })
+	switch {
+	case before.err != nil && failed, before.err == nil && !failed && isSame(before.value, a.value):
+		return equal, ""
+	case d.hides("input"):
+		return apart, "a masked input"
+	case logged && d.hides("result"):
+		return apart, "a masked result"
+	case !hasOnlyClocks:
+		return notRepeatable, slices.Max(unanswered) + " without a logged answer"
+	case !logged:
+		return changed, changeOf(w.outcomeOf(d, before), w.outcomeOf(d, a))
+	case unanswered != nil:
+		return apart, unanswered[0] + " without a logged answer"
+	case d.outcome == outcome.Cancelled:
+		return notRepeatable, "the client left"
+	case a.err != nil:
+		return notRepeatable, "an error that the log lacks: " + codeOf(a.err)
+	case before.err != nil:
+		return notRepeatable, "an error that the policy lacks"
+	case d.input == nil:
+		return notRepeatable, "no input in the log"
+	case a.value == nil && d.path != outcome.Query && !w.has(d.path):
+		return notRepeatable, "a path that the policy lacks"
+	}
+	return changed, changeOf(d.outcome, w.outcomeOf(d, a))
+}
+
+// isSame reports whether two values are the same, or both undefined.
+func isSame(a, b ast.Value) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Compare(b) == 0
+}
+
+// logged returns the answer in the log.
+func (d *decision) logged() (a answer, err error) {
+	switch {
+	case d.outcome == outcome.Error || d.outcome == outcome.Cancelled:
+		a.err = errors.New(d.code)
+	case d.result == nil || d.outcome == outcome.Undefined || bytes.Equal(d.result, []byte("null")) && d.path == outcome.Query:
+	default:
+		a.value, err = ast.ValueFromReader(bytes.NewReader(d.result))
+	}
+	return a, err
+}
+
+// has reports whether the policy has rules at a path, or around it.
+func (p *Policy) has(path string) bool {
+	ref, err := refOf(path)
+	return err == nil && len(p.compiler.GetRules(ref)) > 0
+}
+
+// outcomeOf returns the outcome of an answer.
+func (w *worker) outcomeOf(d *decision, a *answer) outcome.Outcome {
+	if a.err != nil {
+		return outcome.OfError(codeOf(a.err))
+	}
+	if a.value == nil {
+		return outcome.Undefined
+	}
+	result, err := ast.JSON(a.value)
+	switch {
+	case err != nil:
+		return outcome.OtherResult
+	case d.path == outcome.Query:
+		return outcome.OfQuery(result)
+	}
+	return w.verdicts.Of(d.path).Outcome(result)
+}
+
+// changeOf returns the kind of a change.
+func changeOf(from, to outcome.Outcome) string {
+	switch {
+	case from == outcome.Allowed && to == outcome.Denied:
+		return toDenied
+	case from == outcome.Denied && to == outcome.Allowed:
+		return toAllowed
+	}
+	return toOther
+}
+
+// isChange reports whether a kind is that of a change.
+func isChange(kind string) bool { return kind == toDenied || kind == toAllowed || kind == toOther }
+
+// codeOf returns the code of an error of OPA. There are few.
+func codeOf(err error) string {
+	var evaluating *topdown.Error
+	var compiling ast.Errors
+	switch {
+	case errors.As(err, &evaluating):
+		return evaluating.Code
+	case errors.As(err, &compiling) && len(compiling) > 0:
+		return compiling[0].Code
+	}
+	return "other"
+}
+
+// Results counts decisions by how their results compare.
+type Results struct {
+	Decisions     uint64 `json:"decisions"`
+	Equal         uint64 `json:"equal"`
+	Changed       uint64 `json:"changed"`
+	Apart         uint64 `json:"apart"`
+	NotRepeatable uint64 `json:"not_repeatable"`
+	// Kinds counts the changes by their kind, and the decisions apart or not
+	// repeatable by the reason.
+	Kinds    map[string]uint64 `json:"kinds,omitempty"`
+	Examples []Example         `json:"examples,omitempty"` // of each kind
+}
+
+// An Example is a decision that is not equal.
+type Example struct {
+	Kind  string       `json:"kind"`
+	ID    string       `json:"decision_id"`
+	Place report.Place `json:"place"`
+	Input string       `json:"input,omitempty"` // JSON
+
+	hash  uint64
+	place func() report.Place
+}
+
+// add adds other results.
+func (r *Results) add(o *Results) {
+	r.Decisions += o.Decisions
+	r.Equal += o.Equal
+	r.Changed += o.Changed
+	r.Apart += o.Apart
+	r.NotRepeatable += o.NotRepeatable
+	if r.Kinds == nil {
+		r.Kinds = map[string]uint64{}
+	}
+	for kind, n := range o.Kinds {
+		r.Kinds[kind] += n
+	}
+	for _, x := range o.Examples {
+		r.example(x)
+	}
+}
+
+// example keeps an example if its hash is among the lowest of its kind.
+func (r *Results) example(x Example) {
+	const most = 10
+	at, _ := slices.BinarySearchFunc(r.Examples, x, func(a, b Example) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID))
+	})
+	r.Examples = slices.Insert(r.Examples, at, x)
+	first := slices.IndexFunc(r.Examples, func(o Example) bool { return o.Kind == x.Kind })
+	if last := first + most; last < len(r.Examples) && r.Examples[last].Kind == x.Kind {
+		r.Examples = slices.Delete(r.Examples, last, last+1)
+	}
+}

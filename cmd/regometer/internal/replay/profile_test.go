@@ -1,0 +1,195 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/profiler"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/regometer/regometer/internal/logread"
+)
+
+// slow has one slow line in forty rules.
+func slow() string {
+	var b strings.Builder
+	b.WriteString("package p\nmain if {\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "\trule%d\n", i)
+	}
+	b.WriteString("}\n")
+	for i := range 40 {
+		if i == 17 {
+			b.WriteString("rule17 if count([x | some x in numbers.range(1, 10000); x > input.n]) > 5 # slow\n")
+		} else {
+			fmt.Fprintf(&b, "rule%d if input.n > %d\n", i, i%7)
+		}
+	}
+	return b.String()
+}
+
+// The slow line is first, the times of rules add up, and what no decision reaches
+// is named.
+func TestSlowLine(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "p.rego", slow(), "q.rego", "package q\nfar if {\n\tinput.n == 1\n\tinput.n == 2\n}\nnear if input.n == 8\nnear if {\n\tinput.n > 10\n\tinput.n > 20\n}", "q_test.rego", "package q\ntest_far if far"))
+	var log strings.Builder
+	for i := range 9 {
+		log.WriteString(event(i, "p/main", `"input":{"n":8},"result":true`))
+	}
+	log.WriteString(event(10, "q/near", `"input":{"n":9}`))
+	r := replayed(t, log.String(), Options{Policy: p})
+	x := r.Profile
+	if r.Equal != 10 || x.Rules[0].Rule != "data.p.rule17" || !strings.HasSuffix(x.Lines[0].Text, "# slow") || x.Rules[0].Share < 0.5 || x.Builtins[0].Name == "" {
+		t.Errorf("%d are equal, and the first are %+v, %+v and %+v", r.Equal, x.Rules[0], x.Lines[0], x.Builtins[0])
+	}
+	rules, lines := 0.0, 0.0
+	for _, r := range x.Rules {
+		rules += r.Own
+		if r.Rule == "data.p.main" && (r.Total < 0.9*x.Time || r.Decisions != 9 || r.Evaluated != 9 || r.Considered != 9) {
+			t.Errorf("main: %+v", r)
+		}
+		if r.Median <= 0 || r.P99 < r.Median || r.Own > r.Total*1.0001 {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, l := range x.Lines {
+		lines += l.Time
+		if l.Rule == queryName {
+			rules += l.Time
+		}
+	}
+	if math.Abs(rules/x.Time-1) > 0.02 || math.Abs(lines/x.Time-1) > 0.02 {
+		t.Errorf("rules take %v and lines %v, of %v", rules, lines, x.Time)
+	}
+	var unreached []string
+	for _, s := range x.Unreached {
+		unreached = append(unreached, fmt.Sprintf("%s %s:%d", s.Rule, filepath.Base(s.File), s.Line))
+	}
+	if want := []string{"data.q.far q.rego:2", "data.q.near q.rego:6", "data.q.near q.rego:9"}; !slices.Equal(unreached, want) {
+		t.Errorf("unreached are %q, want %q", unreached, want)
+	}
+}
+
+// The lines of all kinds of rules are evaluated as often as OPA's profiler says,
+// and the index is asked at least as often as a rule is entered.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "every.rego", everything, "data.json", `{"names": ["carol", "dave", "erin"]}`))
+	e := newEvaluator(p, 1<<40)
+	mine, theirs := newTracer(p), profiler.New()
+	for _, r := range everyRequest {
+		path, body, _ := strings.Cut(string(r), " ")
+		path, ok := strings.CutPrefix(path, "/v1/data/")
+		if !ok || strings.Contains(path, "?") {
+			continue
+		}
+		d := &decision{path: path, time: logread.NoTime, of: 1}
+		var input ast.Value
+		if body != "" {
+			if term := ast.MustParseTerm(body).Value.(ast.Object).Get(ast.StringTerm("input")); term != nil {
+				input = term.Value
+			}
+		}
+		mine.begin(path, 1)
+		a := e.evaluate(t.Context(), d, input, mine, theirs)
+		mine.end(a.took, a.took)
+	}
+	x := must(profileOf([]*tracer{mine}))
+	got, want := map[int]int{}, map[int]int{}
+	for _, l := range x.Lines {
+		if l.Rule != queryName && l.Evaluated > 0 {
+			got[l.Line] += int(l.Evaluated)
+		}
+	}
+	for name, f := range theirs.ReportByFile().Files {
+		for _, s := range f.Result {
+			if name != "" && s.NumEval > 0 {
+				want[s.Location.Row] += s.NumEval
+			}
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) || len(got) < 15 {
+		t.Errorf("got\n%v\nwant\n%v", got, want)
+	}
+	for _, r := range x.Rules {
+		if r.Considered < r.Evaluated && !strings.Contains(r.Rule, "conflict") { // which OPA evaluates again, for the error
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Beyond their limit, ways to rules are joined, and no time is lost.
+func TestManyWays(t *testing.T) {
+	p := loaded(lay(t, "p.rego", "package p\na if {b; c}\nb if c\nc if {d; e}\nd if e\ne if f\nf if input.x > 0"))
+	e := newEvaluator(p, 1<<40)
+	tr := newTracer(p)
+	tr.frames = maxFrames - 3
+	for i := range 5 {
+		tr.begin(fmt.Sprint("p/", i), 1)
+		a := e.evaluate(t.Context(), &decision{path: "p/a", time: logread.NoTime}, ast.MustParseTerm(`{"x": 1}`).Value, tr)
+		tr.end(a.took, a.took)
+	}
+	x := must(profileOf([]*tracer{tr}))
+	sum := 0.0
+	for _, l := range x.Lines {
+		sum += l.Time
+	}
+	if len(x.Rules) != 6 || math.Abs(sum/x.Time-1) > 0.02 || tr.frames > maxFrames+1+len(p.rules) {
+		t.Errorf("%d rules in %d frames take %v of %v", len(x.Rules), tr.frames, sum, x.Time)
+	}
+}
+
+// Go's tool shows the rules, and their source with the times.
+func TestPprof(t *testing.T) {
+	t.Parallel()
+	dir := lay(t, "p.rego", slow())
+	r := replayed(t, strings.Repeat(event(1, "p/main", `"input":{"n":8},"result":true`), 4), Options{Policy: loaded(dir)})
+	var b bytes.Buffer
+	noError(r.Profile.WritePprof(&b))
+	x := must(profile.ParseData(b.Bytes()))
+	for _, s := range x.Sample {
+		if f := s.Location[len(s.Location)-1].Line[0].Function.Name; f != queryName || s.Label["path"][0] != "p/main" {
+			t.Errorf("a sample of %v begins in %s", s.Label, f)
+		}
+	}
+	file := filepath.Join(dir, "rego.pb.gz")
+	noError(x.CheckValid(), os.WriteFile(file, b.Bytes(), 0o600))
+	top := string(must(exec.Command("go", "tool", "pprof", "-top", file).Output()))
+	list := string(must(exec.Command("go", "tool", "pprof", "-trim_path=/", "-source_path=/", "-list", `data\.p\.rule17`, file).Output()))
+	if at := strings.Index(top, "data.p.rule17"); at < 0 || at > strings.Index(top, "data.p.main") || !strings.Contains(list, "numbers.range(1, 10000)") || strings.Contains(list, "Error") {
+		t.Errorf("pprof shows\n%s\n%s", top, list)
+	}
+}
+
+// BenchmarkTracer compares evaluations without a tracer, with ours and with
+// OPA's.
+func BenchmarkTracer(b *testing.B) {
+	policy := "../../../../examples/policy"
+	p := loaded(policy)
+	d := &decision{path: "rbac/allow", time: logread.NoTime, of: 1}
+	input := ast.MustParseTerm(`{"user": "bob", "action": "update", "resource": "tenants/acme/documents/7", "ip": ""}`).Value
+	mine := newTracer(p)
+	for name, tracers := range map[string][]topdown.QueryTracer{"none": nil, "regometer": {mine}, "opa": {profiler.New()}} {
+		b.Run("tracer="+name, func(b *testing.B) {
+			e := newEvaluator(p, 1<<40)
+			for b.Loop() {
+				mine.begin(d.path, 1)
+				a := e.evaluate(b.Context(), d, input, tracers...)
+				mine.end(a.took, a.took)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/logread"
+)
+
+// The limits of a sample. Tests lower them.
+var (
+	sampleSize  = 20_000   // decisions
+	sampleBytes = 32 << 20 // of memory
+)
+
+// A sample has decisions that stand for all. Decisions of like paths and
+// durations are a layer. Each layer keeps the decisions with the lowest hashes,
+// as many as all others, if it has so many. So a sample keeps rare paths and the
+// slowest decisions, and does not depend on the order of the log.
+type sample struct {
+	mu     sync.Mutex
+	layers [layerPaths * layerTimes]layer
+	kept   int
+	bytes  int
+	limit  int // decisions of a layer; 0 is no limit
+}
+
+// A sample has fewer layers than decisions. Paths with the same hash share
+// layers, since a client can make up any number of paths. A duration is twice
+// that of the layer before, or more.
+const layerPaths, layerTimes = 256, 40
+
+type layer struct {
+	seen uint64
+	kept []*decision
+	last uint64 // decisions with a greater hash have no room
+}
+
+// add adds a decision if it has room.
+func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) func() report.Place) {
+	at := hash(0, e.Path)%layerPaths*layerTimes + min(uint64(bits.Len64(uint64(took))), layerTimes-1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := &s.layers[at]
+	l.seen++
+	if l.last > 0 && hashOf(e) > l.last {
+		return
+	}
+	d := newDecision(e, took, place(e))
+	l.kept = append(l.kept, d)
+	s.kept++
+	s.bytes += d.size()
+	if s.kept > sampleSize*5/4 || s.bytes > sampleBytes {
+		s.thin()
+	}
+}
+
+// thin takes decisions out of the largest layers until the others have room.
+func (s *sample) thin() {
+	most := 0
+	for i := range s.layers {
+		most = max(most, len(s.layers[i].kept))
+	}
+	kept := func(limit int) (n int) {
+		for i := range s.layers {
+			n += min(len(s.layers[i].kept), limit)
+		}
+		return n
+	}
+	// The greatest limit that leaves room. It only falls when more decisions come.
+	limit, tooMany := 1, cmp.Or(s.limit, most)+1
+	for limit+1 < tooMany {
+		if middle := (limit + tooMany) / 2; kept(middle) <= sampleSize {
+			limit = middle
+		} else {
+			tooMany = middle
+		}
+	}
+	largest := sampleBytes // what has room in a layer with one decision
+	if s.bytes > sampleBytes {
+		if limit = min(limit, most*3/4); limit == 0 {
+			limit, largest = 1, max(s.bytes/s.kept-1, sampleBytes/len(s.layers))
+		}
+	}
+	s.limit = limit
+	s.kept, s.bytes = 0, 0
+	for i := range s.layers {
+		l := &s.layers[i]
+		if len(l.kept) > limit {
+			slices.SortFunc(l.kept, func(a, b *decision) int { return cmp.Compare(a.hash, b.hash) })
+			clear(l.kept[limit:])
+			l.kept = l.kept[:limit]
+			l.last = max(1, l.kept[limit-1].hash)
+		}
+		l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size() > largest })
+		s.kept += len(l.kept)
+		for _, d := range l.kept {
+			s.bytes += d.size()
+		}
+	}
+}
+
+// decisions returns the decisions of the sample, sorted by hash.
+func (s *sample) decisions() (all []*decision) {
+	s.thin()
+	for i := range s.layers {
+		l := &s.layers[i]
+		for _, d := range l.kept {
+			d.of = float64(l.seen) / float64(len(l.kept))
+		}
+		all = append(all, l.kept...)
+	}
+	slices.SortFunc(all, func(a, b *decision) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.id, b.id)) })
+	return all
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/regometer/regometer/internal/app/compare"
+	"github.com/regometer/regometer/internal/app/output"
+	"github.com/regometer/regometer/internal/app/text"
+)
+
+// A Threshold limits the decisions of a kind, or the growth of a duration.
+type Threshold struct {
+	text  string
+	kind  string // "" for a duration
+	path  string // "" for all paths together
+	limit float64
+	share bool // limit is a part of the decisions
+	time  compare.Threshold
+}
+
+var thresholdSyntax = regexp.MustCompile(`^\s*(changed|apart|not-repeatable|allowed-to-denied|denied-to-allowed|other)\s*(?:@/?(.+?))?\s*>\s*([0-9.]+)\s*(%?)\s*$`)
+
+// ParseThreshold parses a threshold such as "changed>0", "allowed-to-denied>0.1%"
+// or "changed@rbac/allow>5", or one for times as [compare.ParseThreshold] does.
+func ParseThreshold(s string) (t Threshold, err error) {
+	if m := thresholdSyntax.FindStringSubmatch(s); m != nil {
+		t = Threshold{text: strings.TrimSpace(s), kind: m[1], path: m[2], share: m[4] != ""}
+		if t.limit, err = strconv.ParseFloat(m[3], 64); err == nil {
+			return t, nil
+		}
+	}
+	if t.time, err = compare.ParseThreshold(s); err == nil && t.time.Stage == "rego_query_eval" {
+		return t, nil
+	}
+	return t, fmt.Errorf("invalid threshold %q: write changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other, and a number or a share of the decisions, "+
+		"such as changed>0, allowed-to-denied>0.1%% or changed@rbac/allow>5; or p50, p90, p95, p99 or p99.9 of rego_query_eval, such as p99:rego_query_eval>+20%%", s)
+}
+
+// IsTime reports whether a threshold limits a duration.
+func (t Threshold) IsTime() bool { return t.kind == "" }
+
+// of returns how many decisions of the threshold's kind there are, and of how
+// many.
+func (t Threshold) of(r *Report) (n, all uint64) {
+	of := &r.Results
+	if t.path != "" {
+		of = new(Results)
+		if i := slices.IndexFunc(r.Paths, func(p Path) bool { return p.Path == t.path }); i >= 0 {
+			of = &r.Paths[i].Results
+		}
+	}
+	totals := map[string]uint64{"changed": of.Changed, "apart": of.Apart, "not-repeatable": of.NotRepeatable}
+	return totals[t.kind] + of.Kinds[t.kind], of.Decisions
+}
+
+// Checks returns the thresholds as checks, which fail if they are exceeded or
+// cannot be judged, and then what changed.
+func (r *Report) Checks([]string) (all []output.Check) {
+	for _, t := range r.thresholds {
+		if t.IsTime() {
+			continue
+		}
+		n, of := t.of(r)
+		c := output.Check{Name: t.text, Failed: of == 0 || float64(n) > t.limit}
+		if t.share && of > 0 {
+			c.Failed = 100*float64(n)/float64(of) > t.limit
+		}
+		if c.Failed {
+			c.Texts = []string{fmt.Sprintf("%s of %s%s", text.Count(n), text.Plural(of, "decision"), r.scope())}
+		}
+		all = append(all, c)
+	}
+	changes := output.Check{Name: "changed"}
+	for _, p := range r.Paths {
+		for _, x := range p.Examples {
+			if isChange(x.Kind) {
+				changes.Texts = append(changes.Texts, fmt.Sprintf("%s: %s, such as decision %s in %s:%d", p.Path, x.Kind, x.ID, x.Place.File, x.Place.Line))
+			}
+		}
+	}
+	all = append(all, changes)
+	if r.Times != nil {
+		for _, c := range r.Times.Checks(nil) {
+			if c.Name != "decisions changed" { // which these reports do not tell
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}

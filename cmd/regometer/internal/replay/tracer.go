@@ -1,0 +1,333 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"slices"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/regometer/regometer/exphist"
+)
+
+// A tracer measures how long evaluations are in each line of each rule, on each
+// way to the rule. The time from an event of the evaluator to the next belongs
+// to the line of the first.
+type tracer struct {
+	policy *Policy
+	paths  map[string]*frame // the queries, by path
+	frames int
+
+	// The evaluation.
+	start     time.Time     // the first event
+	last      time.Duration // the last event, since the start
+	number    int
+	decisions float64
+	stack     []call
+	at        *line // what the evaluator works on
+	builtin   *builtin
+	lines     []*line // with time
+	reached   []int   // rules
+
+	exprs    map[*ast.Expr]*site
+	builtins map[string]*builtin
+	rules    []ruleTimes // by number
+	traced   float64     // ns: all evaluations as they were traced, and as they were not
+	plain    float64
+}
+
+// maxFrames limits the ways to rules. Beyond it, rules have one way each.
+const maxFrames = 50_000
+
+// A frame is a rule on one way to it, or the query.
+type frame struct {
+	rule  int // a number of the policy, or queryRule
+	from  *line
+	lines []*line
+}
+
+// queryRule stands for the query, which is no rule.
+const queryRule = -1
+
+// A line is a line of a frame's rule.
+type line struct {
+	*frame
+	row   int
+	calls []*frame
+
+	time, evaluated float64 // ns and evaluations, of all decisions of the log
+
+	evaluation int // the number of the last evaluation, of which the rest is
+	own        time.Duration
+	count      int
+}
+
+// A call is a query that the evaluator evaluates: the body of a rule, or a part
+// of it, such as a comprehension.
+type call struct {
+	query uint64
+	frame *frame
+	at    *line
+}
+
+// A site is what the tracer knows about an expression.
+type site struct {
+	line    *line // where it was last
+	builtin *builtin
+	lookups []lookup
+}
+
+// A lookup counts how often the index of rules was asked for a reference.
+type lookup struct {
+	ref ast.Ref
+	n   float64
+}
+
+// builtin is the time in a built-in function.
+type builtin struct {
+	time, calls float64 // of all decisions of the log
+
+	own   time.Duration // of the evaluation
+	count int
+}
+
+func newTracer(p *Policy) *tracer {
+	return &tracer{policy: p, paths: map[string]*frame{}, exprs: map[*ast.Expr]*site{}, builtins: map[string]*builtin{}, rules: make([]ruleTimes, len(p.rules))}
+}
+
+// begin begins an evaluation of a path, which stands for some decisions.
+func (t *tracer) begin(path string, decisions float64) {
+	if t.frames >= maxFrames {
+		path = "" // which no decision has
+	}
+	query := t.query(path)
+	t.number++
+	t.decisions = decisions
+	t.lines, t.reached, t.builtin = t.lines[:0], t.reached[:0], nil
+	t.at = query.line(1)
+	t.stack = append(t.stack[:0], call{frame: query, at: t.at})
+	t.start, t.last = time.Time{}, 0
+}
+
+// query returns the frame of the queries of a path.
+func (t *tracer) query(path string) *frame {
+	f := t.paths[path]
+	if f == nil {
+		f = &frame{rule: queryRule}
+		t.paths[path] = f
+		t.frames++
+	}
+	return f
+}
+
+func (*tracer) Enabled() bool               { return true }
+func (*tracer) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
+
+// TraceEvent gets an event of the evaluator.
+func (t *tracer) TraceEvent(e topdown.Event) {
+	if t.start.IsZero() {
+		t.start = time.Now()
+	}
+	t.pass(time.Since(t.start))
+	if e.Op == topdown.UnifyOp || e.Op == topdown.NoteOp || e.Op == topdown.SaveOp {
+		return
+	}
+	// A query has a greater number than the one that needs it. Queries above the
+	// event's have ended, or begin again with a redo of their own.
+	for t.top().query > e.QueryID {
+		t.stack = t.stack[:len(t.stack)-1]
+	}
+	expr, isExpr := e.Node.(*ast.Expr)
+	if t.top().query != e.QueryID {
+		t.enter(&e)
+	}
+	top := t.top()
+	switch {
+	case isExpr && e.Op == topdown.IndexOp:
+		t.site(expr).count(*e.Ref, t.decisions)
+	case isExpr:
+		s := t.site(expr)
+		if s.line == nil || s.line.frame != top.frame {
+			s.line = top.at
+			if expr.Location != nil && top.frame.rule != queryRule {
+				s.line = top.frame.line(expr.Location.Row)
+			}
+		}
+		top.at, t.at = s.line, s.line
+		if e.Op == topdown.EvalOp {
+			t.touch(s.line)
+			s.line.count++
+			if t.builtin = s.builtin; t.builtin != nil {
+				t.builtin.count++
+			}
+		}
+	case len(t.stack) > 1 && (e.Op == topdown.ExitOp || e.Op == topdown.FailOp || e.Op == topdown.DuplicateOp):
+		t.at = t.stack[len(t.stack)-2].at
+	default:
+		t.at = top.at
+	}
+}
+
+func (t *tracer) top() *call { return &t.stack[len(t.stack)-1] }
+
+// pass adds the time since the last event to the line and the built-in function
+// of that event.
+func (t *tracer) pass(now time.Duration) {
+	took := now - t.last
+	t.last = now
+	t.touch(t.at)
+	t.at.own += took
+	if t.builtin != nil {
+		t.builtin.own += took
+		t.builtin = nil
+	}
+}
+
+// touch prepares a line for the evaluation.
+func (t *tracer) touch(l *line) {
+	if l.evaluation != t.number {
+		l.evaluation, l.own, l.count = t.number, 0, 0
+		t.lines = append(t.lines, l)
+	}
+}
+
+// enter begins the query of an event, or begins it again.
+func (t *tracer) enter(e *topdown.Event) {
+	for len(t.stack) > 1 && t.top().query > e.ParentID {
+		t.stack = t.stack[:len(t.stack)-1]
+	}
+	from := t.top()
+	next := call{e.QueryID, from.frame, from.at}
+	if rule, ok := e.Node.(*ast.Rule); ok {
+		if number, ok := t.policy.numbers[rule]; ok {
+			next.frame = t.callee(from.at, number)
+			next.at = next.frame.line(rule.Location.Row)
+			if e.Op == topdown.EnterOp {
+				t.reach(number).count++
+			}
+		}
+	}
+	t.stack = append(t.stack, next)
+}
+
+// callee returns the frame of a rule that a line needs.
+func (t *tracer) callee(from *line, rule int) *frame {
+	for _, f := range from.calls {
+		if f.rule == rule {
+			return f
+		}
+	}
+	if others := t.query("").line(1); t.frames >= maxFrames && from != others {
+		return t.callee(others, rule)
+	}
+	f := &frame{rule: rule, from: from}
+	from.calls = append(from.calls, f)
+	t.frames++
+	return f
+}
+
+// ruleTimes are the times of a rule on all ways.
+type ruleTimes struct {
+	own, total, entered float64 // ns, and evaluations, of all decisions of the log
+	durations           *exphist.Histogram
+
+	evaluation  int // the number of the last evaluation, of which the rest is
+	count       int
+	self, whole time.Duration
+}
+
+// reach prepares a rule for the evaluation.
+func (t *tracer) reach(rule int) *ruleTimes {
+	r := &t.rules[rule]
+	if r.evaluation != t.number {
+		r.evaluation, r.count, r.self, r.whole = t.number, 0, 0, 0
+		t.reached = append(t.reached, rule)
+	}
+	return r
+}
+
+// end ends an evaluation that took some time as it was traced, and another time
+// as it was not. Only the shares of lines are those of the traced evaluation.
+func (t *tracer) end(traced, plain time.Duration) {
+	decisions := t.decisions
+	query := t.stack[0].at
+	t.touch(query)
+	query.own += max(0, traced-t.last) // before the first event and after the last
+	sum := max(1, t.last, traced)
+	factor := float64(plain) / float64(sum)
+	t.traced += float64(sum) * decisions
+	t.plain += float64(plain) * decisions
+	for _, l := range t.lines {
+		l.time += float64(l.own) * factor * decisions
+		l.evaluated += float64(l.count) * decisions
+		if l.rule != queryRule {
+			t.reach(l.rule).self += l.own
+		}
+		for f := l.frame; f.rule != queryRule; f = f.from.frame {
+			t.reach(f.rule).whole += l.own
+		}
+	}
+	for _, rule := range t.reached {
+		r := &t.rules[rule]
+		r.own += float64(r.self) * factor * decisions
+		r.total += float64(r.whole) * factor * decisions
+		r.entered += float64(r.count) * decisions
+		if r.durations == nil {
+			r.durations = exphist.New(exphist.Nanosecond)
+		}
+		r.durations.Record(int64(float64(r.whole) * factor))
+	}
+	for _, b := range t.builtins {
+		b.time += float64(b.own) * factor * decisions
+		b.calls += float64(b.count) * decisions
+		b.own, b.count = 0, 0
+	}
+}
+
+// line returns a line of a frame.
+func (f *frame) line(row int) *line {
+	for _, l := range f.lines {
+		if l.row == row {
+			return l
+		}
+	}
+	l := &line{frame: f, row: row}
+	f.lines = append(f.lines, l)
+	return l
+}
+
+func (t *tracer) site(expr *ast.Expr) *site {
+	s := t.exprs[expr]
+	if s == nil {
+		s = new(site)
+		if expr.IsCall() && !expr.IsEquality() && !expr.IsAssignment() {
+			name := expr.Operator().String()
+			if ast.BuiltinMap[name] != nil && t.builtins[name] == nil {
+				t.builtins[name] = new(builtin)
+			}
+			s.builtin = t.builtins[name]
+		}
+		const most = 100_000 // of ad-hoc queries, without end
+		if len(t.exprs) < most {
+			t.exprs[expr] = s
+		}
+	}
+	return s
+}
+
+// count counts a look-up in the index of rules.
+func (s *site) count(ref ast.Ref, n float64) {
+	const most = 8 // an expression has few references
+	i := slices.IndexFunc(s.lookups, func(l lookup) bool { return &l.ref[0] == &ref[0] || l.ref.Equal(ref) })
+	if i < 0 {
+		if len(s.lookups) == most {
+			return
+		}
+		i = len(s.lookups)
+		s.lookups = append(s.lookups, lookup{ref: ref})
+	}
+	s.lookups[i].n += n
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/regometer/regometer/internal/app/output"
+	"github.com/regometer/regometer/internal/app/text"
+)
+
+// WriteJSON writes the whole report as JSON. The error is that of w.
+func (r *Report) WriteJSON(w io.Writer) error {
+	var times bytes.Buffer
+	if r.Times != nil {
+		if err := r.Times.WriteJSON(&times); err != nil {
+			return err
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		*Report
+		Times json.RawMessage `json:"times,omitempty"` // as regometer compare writes them
+	}{r, times.Bytes()})
+}
+
+// Write writes the report for people.
+func (r *Report) Write(w output.Writer, top int) {
+	for _, p := range r.summary() {
+		w.Prose(p)
+	}
+	for _, t := range r.tables(top) {
+		w.Title(t.title)
+		w.Table(t.Table)
+	}
+}
+
+// A titled table is a part of a report for people.
+type titled struct {
+	title string
+	*text.Table
+}
+
+// tables returns the tables of a report that have rows: the first top ones, or
+// all if top is 0.
+func (r *Report) tables(top int) []titled {
+	paths := text.Table{Columns: text.Columns(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")}
+	for _, p := range first(r.Paths, top) {
+		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
+			text.Duration(p.Replayed.Median), text.Duration(p.Logged.Median), text.Duration(p.Replayed.P99), text.Duration(p.Logged.P99))
+	}
+	all := append([]titled{
+		{"Results" + r.scope(), &paths},
+		{"Decisions that are not equal", r.differences(top)},
+		{"Evaluations with the policy before and after", r.times(top)},
+	}, r.Profile.tables(top, r.scope())...)
+	return slices.DeleteFunc(all, func(t titled) bool { return t.Len() == 0 })
+}
+
+// differences returns examples of the decisions that are not equal.
+func (r *Report) differences(top int) *text.Table {
+	const few = 3 // examples of a kind and a path
+	t := text.Table{Columns: text.Columns(4, "place", "decision", "path", "difference")}
+	for _, kind := range r.kinds() {
+		for _, p := range r.Paths {
+			shown := 0
+			for _, x := range p.Examples {
+				if x.Kind != kind || top > 0 && shown == few {
+					continue
+				}
+				shown++
+				t.Add(fmt.Sprintf("%s:%d", x.Place.File, x.Place.Line), x.ID, p.Path, kind)
+				if x.Input != "" {
+					t.Add(x.Input, "", "", "")
+				}
+			}
+		}
+	}
+	return &t
+}
+
+// times returns what became slower and faster.
+func (r *Report) times(top int) *text.Table {
+	t := text.Table{Columns: text.Columns(2, "path", "", "before", "after", "change in %", "interval", "verdict")}
+	if r.Times == nil {
+		return &t
+	}
+	for _, row := range first(r.Times.Stages, top) {
+		for _, c := range row.Changes {
+			interval := text.None
+			if c.Low > -1 && !math.IsInf(c.High, 1) {
+				interval = fmt.Sprintf("%+.1f to %+.1f", 100*c.Low, 100*c.High)
+			}
+			t.Add(row.Key, c.Name, text.Duration(c.Before), text.Duration(c.After), fmt.Sprintf("%+.1f", 100*c.Change), interval, string(c.Verdict))
+		}
+	}
+	return &t
+}
+
+// place writes a place in a policy, with the last two parts of its file's path.
+func (s Source) place() string {
+	if s.File == "" {
+		return text.None
+	}
+	file := s.File
+	if parts := strings.Split(filepath.ToSlash(file), "/"); len(parts) > 2 {
+		file = "…/" + strings.Join(parts[len(parts)-2:], "/")
+	}
+	return fmt.Sprintf("%s:%d", file, s.Line)
+}
+
+// RuleTable returns a table of the first top rules, or all if top is 0.
+func (p *Profile) RuleTable(top int) *text.Table {
+	t := text.Table{Columns: text.Columns(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")}
+	t.Columns[6].Drop, t.Columns[7].Drop, t.Columns[8].Drop = 1, 2, 3
+	for _, x := range first(p.Rules, top) {
+		t.Add(x.Rule, x.place(), text.Duration(x.Own), text.Percent(x.Share), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
+			text.Count(x.Decisions), text.Duration(x.Median), text.Duration(x.P99))
+	}
+	return &t
+}
+
+// tables returns the tables of times, and the rules that were not reached.
+func (p *Profile) tables(top int, scope string) []titled {
+	lines := text.Table{Columns: text.Columns(2, "source", "place", "time", "share", "evaluated")}
+	for _, x := range first(p.Lines, top) {
+		lines.Add(cmp.Or(x.Text, x.Rule), x.place(), text.Duration(x.Time), text.Percent(x.Share), count(x.Evaluated))
+	}
+	builtins := text.Table{Columns: text.Columns(1, "built-in function", "time", "share", "calls")}
+	for _, x := range first(p.Builtins, top) {
+		builtins.Add(x.Name, text.Duration(x.Time), text.Percent(x.Share), count(x.Calls))
+	}
+	never := text.Table{Columns: text.Columns(2, "rule", "place")}
+	for _, x := range first(p.Unreached, top) {
+		never.Add(x.Rule, x.place())
+	}
+	return []titled{
+		{"Rules by their own time", p.RuleTable(top)},
+		{"Lines by time", &lines},
+		{"Built-in functions by time", &builtins},
+		{fmt.Sprintf("Rules and lines that no decision%s reached: %s", scope, text.Count(len(p.Unreached))), &never},
+	}
+}
+
+// count writes an estimated number.
+func count(n float64) string { return text.Count(uint64(math.Round(n))) }
+
+// first returns the first elements, or all if n is 0.
+func first[T any](all []T, n int) []T {
+	if n == 0 {
+		return all
+	}
+	return all[:min(n, len(all))]
+}
+
+// kinds returns the kinds of changes and the reasons, those of most decisions
+// first.
+func (r *Results) kinds() []string {
+	return slices.SortedFunc(maps.Keys(r.Kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Kinds[b], r.Kinds[a]), cmp.Compare(a, b))
+	})
+}
+
+func (r *Report) scope() string {
+	if r.All {
+		return ""
+	}
+	return " in the sample"
+}
+
+// summary says in paragraphs how many decisions are equal.
+func (r *Report) summary() (said []string) {
+	first := fmt.Sprintf("Of %s, %s evaluated again", text.Plural(r.Logged, "decision"), text.Count(r.Decisions))
+	if !r.All {
+		first += ", a sample that stands for all"
+	}
+	said = append(said, fmt.Sprintf("%s: %s equal, %s changed, %s apart, %s not repeatable.", first,
+		text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable)))
+	for _, kind := range r.kinds() {
+		what := "Not compared"
+		if isChange(kind) {
+			what = "Changed"
+		}
+		said = append(said, fmt.Sprintf("%s: %s %s.", what, text.Count(r.Kinds[kind]), text.Visible(kind)))
+	}
+	if r.Profile.Tracer > 0 {
+		said = append(said, fmt.Sprintf("The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long.", r.Profile.Tracer))
+	}
+	if r.Unlike > 0 {
+		said = append(said, fmt.Sprintf("For %s, the policy before has another result than the log.", text.Plural(r.Unlike, "decision")))
+	}
+	if r.OtherRevision > 0 {
+		said = append(said, fmt.Sprintf("Policies of another revision made %s of the decisions.", text.Count(r.OtherRevision)))
+	}
+	if r.Interrupted {
+		said = append(said, "The replay was interrupted. The report has what was done until then.")
+	}
+	return said
+}

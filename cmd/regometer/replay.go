@@ -1,0 +1,159 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/config"
+	"github.com/spf13/cobra"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/collect"
+	"github.com/regometer/regometer/cmd/regometer/internal/replay"
+	"github.com/regometer/regometer/internal/app/output"
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
+)
+
+// replayOptions are the flags of replay.
+type replayOptions struct {
+	read     report.Options
+	policies []string
+	against  []string
+	config   string
+	network  bool
+	top      int
+	format   string
+	files    *outputs
+	pprof    *outputFile
+	run      replay.Options
+}
+
+func newReplayCommand() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay --policy FILE|FOLDER|BUNDLE FILE|FOLDER|- ...",
+		Short: "Evaluate the decisions of a log again, to see what changed and which rule takes the time",
+		Long: `Evaluates the decisions of a log again, with the same input, at the same time, and with
+the answers of built-in functions in nd_builtin_cache. It compares each result with the
+one in the log, or with --against with that of another policy, and shows which rules and
+lines take the time, and which ones no decision has reached. No server is asked or
+changed, and no built-in function gets a connection, unless --network allows it.
+
+The log can be whatever "regometer report" reads. Without --all, the command evaluates a
+sample of up to 20,000 decisions that stands for all, and times are estimates.
+
+With --fail-on, the exit status is 3 beyond a threshold. A threshold limits the decisions
+that are changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other,
+or with --against the growth of a quantile of rego_query_eval.
+
+` + outputHelp + "\nSee " + text.Documents + "replay.md for the meaning of the results.",
+		Example: `  regometer replay --policy bundle.tar.gz logs
+  regometer replay --policy policy/ --path httpapi/authz --since 24h logs
+  regometer replay --policy new/ --against old.tar.gz --fail-on 'allowed-to-denied>0.1%' logs
+  regometer replay --policy bundle.tar.gz --pprof rego.pb.gz logs
+  regometer replay --config opa.yaml --all --format json logs > replay.json`,
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			o.read.Inputs, o.read.Stdin = args, cmd.InOrStdin()
+			switch {
+			case len(o.policies) == 0 && o.config == "":
+				return errors.New("there is no policy: name it with --policy, or give --config the configuration of OPA with services and bundles")
+			case o.run.Timeout <= 0:
+				return errors.New("--timeout must be more than 0")
+			}
+			for _, t := range o.run.Thresholds {
+				if t.IsTime() && o.against == nil {
+					return errors.New("--fail-on: a threshold for times needs --against, because the log's times are those of another machine")
+				}
+			}
+			return cmp.Or(checkPatterns(args), checkVerdicts(&o.read), o.read.Check())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runReplay(cmd, &o) },
+	}
+	flags := cmd.Flags()
+	addReadFlags(cmd, &o.read)
+	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle, with its data; can be repeated")
+	flags.StringArrayVar(&o.against, "against", nil, "Rego `file`, folder or bundle of the policy before, to compare with, and not with the log; can be repeated")
+	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services and bundles")
+	flags.BoolVar(&o.run.All, "all", false, "evaluate all decisions, and not a sample")
+	flags.BoolVar(&o.network, "network", false, "let built-in functions connect to other machines")
+	flags.BoolVar(&o.run.Inputs, "show-input", false, "show the inputs of decisions that are not equal, which may be personal data")
+	flags.DurationVar(&o.run.Timeout, "timeout", time.Second, "longest `time` of an evaluation")
+	sizeFlag(cmd, &o.run.Memory, 0, "memory", "end before the command needs more than this `size` of memory")
+	addFormatFlag(cmd, &o.format, &replay.Report{})
+	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'changed>0', 'allowed-to-denied>0.1%' or 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
+		t, err := replay.ParseThreshold(text)
+		o.run.Thresholds = append(o.run.Thresholds, t)
+		return err
+	})
+	o.files = newOutputs(cmd)
+	o.pprof = o.files.flag(cmd, "pprof", "", profileKind, "also write a profile of the rules for go tool pprof to this `file`")
+	addNumberFlag(cmd, &o.top, "top", 10, "`number` of rows in each table; 0 for all (default 10)")
+	return cmd
+}
+
+func runReplay(cmd *cobra.Command, o *replayOptions) error {
+	ctx := cmd.Context()
+	files, err := report.InputFiles(o.read.Inputs)
+	if err != nil {
+		return err
+	}
+	inputs := slices.Clone(files)
+	for _, name := range slices.Concat(o.policies, o.against) {
+		info, _ := os.Stat(name) // nil without a file, which the loader reports
+		inputs = append(inputs, report.InputFile{Name: name, Info: info})
+	}
+	if err := o.files.checkFiles(cmd, inputs); err != nil {
+		return err
+	}
+	opa, err := collect.ReadConfig(o.config)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	if o.run.Policy, err = replay.Load(ctx, o.policies, opa, o.network); err != nil {
+		return fmt.Errorf("--policy: %w", err)
+	}
+	if o.against != nil {
+		if o.run.Against, err = replay.Load(ctx, o.against, config.Config{}, o.network); err != nil {
+			return fmt.Errorf("--against: %w", err)
+		}
+	}
+	progress := newProgressLine(cmd.ErrOrStderr())
+	o.run.Read, o.run.Files = o.read, files
+	o.run.Read.Progress = progress.report
+	r, failure := replay.Run(ctx, o.run)
+	progress.clear()
+	if r == nil {
+		return failure
+	}
+	if err := errors.Join(o.pprof.write(r.Profile.WritePprof), printResult(cmd.OutOrStdout(), o.format, r, output.Options{Top: o.top, Suite: "regometer replay"})); err != nil {
+		return err
+	}
+	explain(cmd.ErrOrStderr(), r.Inputs)
+	switch {
+	case failure != nil:
+		return failure
+	case r.Interrupted:
+		return statusError(interruptedStatus(ctx))
+	case r.Decisions == 0:
+		return emptyError(cmd.ErrOrStderr(), "no decision was evaluated")
+	}
+	var exceeded []string
+	for _, c := range r.Checks(nil) {
+		if c.Failed {
+			exceeded = append(exceeded, c.Name)
+		}
+	}
+	if exceeded != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "regometer: --fail-on: these thresholds are exceeded or cannot be judged:", strings.Join(exceeded, ", "))
+		return statusError(exitExceeded)
+	}
+	return nil
+}
