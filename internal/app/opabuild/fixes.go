@@ -18,15 +18,17 @@ import (
 // without their tests: the steps that change OPA outside of v1/metrics.
 var fixNames = []string{"split-chunks", "plain-values", "defined-decisions", "no-op-server", "no-op-default", hookFix}
 
-// The fixes by which the plugin gets decisions from OPA's server. The second
-// one is for the releases that the first one does not fit, and not part of the
-// series.
+// The fixes by which the plugin gets decisions from OPA's server.
 const (
 	hookFix    = "decision-hook"
 	oldHookFix = "observed-decisions"
 )
 
-// ownFiles has a step of our own and the templates.
+// inPlaceOf has the fixes that are not part of the series, but for the releases
+// that a fix of the series does not fit.
+var inPlaceOf = map[string]string{oldHookFix: hookFix, "kept-events": "split-chunks"}
+
+// ownFiles has the steps of inPlaceOf and the templates.
 //
 //go:embed _opa
 var ownFiles embed.FS
@@ -41,7 +43,7 @@ func (m *misfit) Error() string { return m.path + ": " + m.err.Error() }
 
 func (m *misfit) Unwrap() error { return m.err }
 
-// fixes returns the steps with the names of fixNames, and oldHookFix.
+// fixes returns the steps with the names of fixNames, and those of inPlaceOf.
 func fixes() ([]Step, error) {
 	steps, err := Series()
 	if err != nil {
@@ -99,7 +101,7 @@ func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 		differs, misfits := errors.AsType[*misfit](s.apply(root.FS(), next))
 		isHook := s.Name == hookFix || s.Name == oldHookFix
 		switch {
-		case isHook && (!hook || misfits || p.has(hookFix)):
+		case isHook && (!hook || misfits), p.has(inPlaceOf[s.Name]):
 		case misfits:
 			progress.printf("leaves out the fix %s: OPA %s has it already, or differs in %s", s.Name, version, differs.path)
 		default:
