@@ -242,7 +242,7 @@ func (v *view) Details() (all []detail) {
 				d.Lines = append(d.Lines, line[0]+": "+line[1])
 			}
 		}
-		if sizes := v.SizesText(&g.Sizes); sizes != "" {
+		if sizes := v.SizesText(g); sizes != "" {
 			d.Lines = append(d.Lines, sizes)
 		}
 		all = append(all, d)

@@ -49,7 +49,7 @@ func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
 
 // groupsByTime returns groups by total time, descending, and by key. It makes
 // each group when it is requested.
-func groupsByTime(groups *groupby.Groups, exact exactDurations) Groups {
+func groupsByTime(groups *groupby.Groups, exact exactDurations, medianSizes func() map[string]uint64) Groups {
 	type place struct {
 		key  string
 		time groupby.Sum
@@ -66,7 +66,7 @@ func groupsByTime(groups *groupby.Groups, exact exactDurations) Groups {
 			groups.ReadSum(places[i].key, &g.Group)
 		}
 		g.addUp()
-		g.exact = exact[g.Key]
+		g.exact, g.MedianSize = exact[g.Key], medianSizes()[g.Key]
 		return g
 	}}
 }

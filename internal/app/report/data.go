@@ -224,7 +224,15 @@ func (x *Data) Report() *Report {
 	if r.By == byStage {
 		r.Groups = groupsOfStages(r.Total, x.exact[none])
 	} else {
-		r.Groups = groupsByTime(x.groups, x.exact)
+		r.Groups = groupsByTime(x.groups, x.exact, sync.OnceValue(func() map[string]uint64 {
+			switch {
+			case x.by == "path":
+				return x.sample.medianSizes(ofPath)
+			case strings.Contains(x.by, ":"):
+				return x.sample.medianSizes(ofKey)
+			}
+			return nil
+		}))
 	}
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.Kept)

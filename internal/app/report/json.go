@@ -76,15 +76,20 @@ func jsonTime(ns int64) *string {
 	return &at
 }
 
+type groupSizes struct {
+	groupby.Sizes
+	Median uint64 `json:"p50,omitzero"`
+}
+
 // marshalGroup returns a group as JSON, with its key under the name by.
 func marshalGroup(by string, g *Group) []byte {
 	group := struct {
 		Decisions uint64                     `json:"decisions"`
 		Outcomes  map[string]uint64          `json:"outcomes"`
-		Bytes     groupby.Sizes              `json:"bytes,omitzero"`
+		Bytes     groupSizes                 `json:"bytes,omitzero"`
 		Counters  map[string]groupby.Sum     `json:"counters"`
 		Stages    map[string]json.RawMessage `json:"stages"`
-	}{g.Decisions, map[string]uint64{}, g.Sizes, map[string]groupby.Sum{}, map[string]json.RawMessage{}}
+	}{g.Decisions, map[string]uint64{}, groupSizes{g.Sizes, g.MedianSize}, map[string]groupby.Sum{}, map[string]json.RawMessage{}}
 	for o, n := range g.Outcomes {
 		group.Outcomes[outcome.Outcome(o).String()] = n
 	}

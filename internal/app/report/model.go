@@ -130,6 +130,10 @@ type Group struct {
 	Decisions uint64
 	Time      groupby.Sum // ns: the sum of the self times of its stages
 
+	// MedianSize is the median of the bytes of the decisions of a path, a label or
+	// a field in the sample, or 0 if none of them is in it.
+	MedianSize uint64
+
 	exact map[string][]int64 // the sorted durations of each stage, or nil: see Options.Exact
 }
 

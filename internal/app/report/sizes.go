@@ -77,12 +77,16 @@ func (l *largest) check() error {
 
 // SizesText describes the sizes of the events of a group, or returns "" if it
 // has none.
-func (r *Report) SizesText(s *groupby.Sizes) string {
+func (r *Report) SizesText(g *Group) string {
+	s, median := &g.Sizes, ""
 	if s.Total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Events: %s (%s of all%s), the largest %s.",
-		bytesText(s.Total), text.Percent(Ratio(s.Total, r.Total.Sizes.Total)), partsText(s, "; ", ""), bytesText(s.Max))
+	if g.MedianSize > 0 {
+		median = ", the median " + bytesText(g.MedianSize)
+	}
+	return fmt.Sprintf("Events: %s (%s of all%s)%s, the largest %s.",
+		bytesText(s.Total), text.Percent(Ratio(s.Total, r.Total.Sizes.Total)), partsText(s, "; ", ""), median, bytesText(s.Max))
 }
 
 // partsText names the large parts, with their shares, between two texts, or

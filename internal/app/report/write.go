@@ -59,7 +59,7 @@ func (r *Report) writeGroups(w output.Writer, top int) {
 	for i, g := range groups {
 		sections = append(sections, output.Section{
 			Name: cmp.Or(g.Key, text.Empty), Share: text.Percent(Share(g.Time, r.Total.Time)) + " of the time",
-			Prose: strings.TrimSuffix(groupText(g)+" "+r.SizesText(&g.Sizes), " "), Rows: stages.Rows[ends[i]:ends[i+1]],
+			Prose: strings.TrimSuffix(groupText(g)+" "+r.SizesText(g), " "), Rows: stages.Rows[ends[i]:ends[i+1]],
 		})
 	}
 	w.Title("Decisions by " + r.By)
