@@ -66,7 +66,7 @@ func xgetbv() uint32
 // before that is not in a string.
 //
 // It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
-// JSON per Second, 2019), and counts brackets by block. Its floor is memory,
+// JSON per Second, 2019), and counts brackets by block. Its limit is memory,
 // which it asks for ahead.
 //
 //go:noescape

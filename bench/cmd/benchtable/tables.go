@@ -101,7 +101,7 @@ func (r report) readmeTable() string {
 // packageTables returns the tables of the cases with a target, and of the
 // others.
 func packageTables(r results) []table {
-	head := []string{"case", "OPA: time, bytes, allocs", "Regometer: time, bytes, allocs", "time", "bytes", "to floor", "target, at most", ""}
+	head := []string{"case", "OPA: time, bytes, allocs", "Regometer: time, bytes, allocs", "time", "bytes", "to limit", "target, at most", ""}
 	tables := []table{{title: "Cases with a target", head: head}, {title: "Other cases", head: head[:6]}}
 	for _, c := range bench.Cases {
 		for _, goroutines := range c.Goroutines {
@@ -137,7 +137,7 @@ func embeddedTables(r results) []table {
 		{"instrumented", "instrumented, All and json.Marshal", &bench.Target{Time: 0.55, Bytes: 0.22, Floor: unlimited, Allocs: unlimited}},
 	} {
 		cells := r.besideOPA(c.title, "Decision/case="+c.name, c.target)
-		t.add(cells[:5], cells[6:]) // there is no floor
+		t.add(cells[:5], cells[6:]) // there is no limit
 	}
 	// These are differences of medians. The difference of two figures of one
 	// run has more noise than metrics add.
@@ -268,11 +268,11 @@ var stageRows = []struct {
 	{"… 2 goroutines", "Add/form=map/goroutines=2", "regometer", unlimited, 0},
 	{"… a collection; 1 goroutine", "Add/form=collection/goroutines=1", "regometer", 600, 0},
 	{"… parsed numbers; 1 goroutine", "Add/form=numbers/goroutines=1", "regometer", 600, 0},
-	{"… floor: going over OPA's map alone", "Add/form=map/goroutines=1", "map", unlimited, unlimited},
-	{"… floor: recording six durations alone", "Add/form=map/goroutines=1", "record", unlimited, unlimited},
+	{"… limit: going over OPA's map alone", "Add/form=map/goroutines=1", "map", unlimited, unlimited},
+	{"… limit: recording six durations alone", "Add/form=map/goroutines=1", "record", unlimited, unlimited},
 	{"plugin: a decision straight from the server; 1 goroutine", "ObserveDecision/goroutines=1", "regometer", 600, 0},
 	{"… 2 goroutines", "ObserveDecision/goroutines=2", "regometer", unlimited, 0},
-	{"… floor: its numbers in the rollup alone", "ObserveDecision/goroutines=1", "floor", unlimited, unlimited},
+	{"… limit: its numbers in the rollup alone", "ObserveDecision/goroutines=1", "floor", unlimited, unlimited},
 	{"plugin: Log, an event of the decision log; 1 goroutine", "Log/goroutines=1", "regometer", 1000, 0},
 	{"… 2 goroutines", "Log/goroutines=2", "regometer", unlimited, 0},
 	{"rollup: snapshot of a full one", "Snapshot", "regometer", unlimited, 0},
