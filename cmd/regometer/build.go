@@ -32,9 +32,10 @@ FILE" shows what is in a binary.
 The binary also has fixes, which are changes to OPA outside v1/metrics that are
 proposed to OPA's maintainers. no-op-server and no-op-default stop OPA from measuring
 what nobody reads. split-chunks, plain-values and defined-decisions make decision logs
-cheaper; the first one also stops them from losing events. decision-hook is the hook
-for OPA 1.22, and observed-decisions a more expensive one for older releases. The
-command leaves out a fix that does not fit this OPA release, and says so.
+cheaper; the first one also stops them from losing events, as kept-events does in older
+releases. decode-once makes requests cheaper. decision-hook is the hook for OPA 1.22,
+and observed-decisions a more expensive one for older releases. The command leaves out
+a fix that does not fit this OPA release, and says so.
 --pure puts in only the drop-in: no fixes, no plugin and no hook. --no-plugin leaves
 out the plugin and the hook, and keeps the fixes.
 
