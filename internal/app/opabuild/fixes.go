@@ -15,7 +15,7 @@ import (
 )
 
 // fixNames are the steps of the series that a build with the drop-in takes,
-// without their tests: the steps that change OPA outside of v1/metrics.
+// without new tests: the steps that change OPA outside of v1/metrics.
 var fixNames = []string{"split-chunks", "plain-values", "defined-decisions", "no-op-server", "no-op-default", "decode-once", hookFix}
 
 // The fixes by which the plugin gets decisions from OPA's server.
@@ -55,7 +55,12 @@ func fixes() ([]Step, error) {
 	}
 	ours, err := loadSteps(own)
 	steps = slices.DeleteFunc(steps, func(s Step) bool {
-		maps.DeleteFunc(s.files, func(name string, _ *fileChange) bool { return isTest(name) })
+		maps.DeleteFunc(s.files, func(name string, c *fileChange) bool { return isTest(name) && c.edits == nil })
+		for name, c := range s.files {
+			if isTest(name) { // OPA's tests, as far as they must change
+				s.files[name] = &fileChange{edits: c.edits}
+			}
+		}
 		return !slices.Contains(fixNames, s.Name)
 	})
 	return append(steps, ours...), err
@@ -97,11 +102,13 @@ func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 	all, changed := p.steps, replacement{}
 	p.steps = nil
 	for _, s := range all {
+		s.files = maps.Clone(s.files)
+		maps.DeleteFunc(s.files, func(name string, _ *fileChange) bool { return isTest(name) && !exists(root.FS(), name) })
 		next := maps.Clone(changed)
 		differs, misfits := errors.AsType[*misfit](s.apply(root.FS(), next))
 		isHook := s.Name == hookFix || s.Name == oldHookFix
 		switch {
-		case isHook && (!hook || misfits), p.has(inPlaceOf[s.Name]):
+		case isHook && !hook, misfits && (isHook || inPlaceOf[s.Name] != ""), p.has(inPlaceOf[s.Name]):
 		case misfits:
 			progress.printf("leaves out the fix %s: OPA %s has it already, or differs in %s", s.Name, version, differs.path)
 		default:
@@ -109,6 +116,25 @@ func (p *parts) fit(dir, version string, hook bool, progress progress) error {
 		}
 	}
 	return nil
+}
+
+func exists(tree fs.FS, name string) bool {
+	_, err := fs.Stat(tree, name)
+	return err == nil
+}
+
+// changedTests returns OPA's files of tests that the fixes change.
+func (p *parts) changedTests() (names []string) {
+	for _, s := range p.steps {
+		if p.dropIn != nil {
+			for _, name := range s.Paths() {
+				if isTest(name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // fixedPackages returns the packages of OPA with a fix.

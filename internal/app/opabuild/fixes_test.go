@@ -131,6 +131,9 @@ func TestFixesOfReleases(t *testing.T) {
 			if got := p.fixed(); got != want {
 				t.Errorf("takes %q, want %q", got, want)
 			}
+			if got := p.changedTests(); version == NewestVersion && fmt.Sprint(got) != "[v1/plugins/logs/encoder_test.go v1/sdk/opa_test.go]" {
+				t.Errorf("changes the tests %v", got)
+			}
 			if os.Getenv("REGOMETER_SLOW_TESTS") == "" || p.has(hookFix) {
 				return // TestBuildOPA builds these
 			}

@@ -16,6 +16,8 @@ type Report struct {
 	Upstream int    // the number of steps of the Series in it; 0 is the drop-in
 	Packages []PackageReport
 	Lint     *Lint // nil if no package that changes was asked for
+	// ChangedTests are OPA's files of tests that the fixes change.
+	ChangedTests []string
 }
 
 // changeName names the change by the number of steps of the series.
@@ -153,6 +155,9 @@ func (r *Report) Write(w io.Writer) error {
 		if len(p.LeftOut) > 0 {
 			fmt.Fprintf(&b, "\n%s: not run with %s, which removes the code that they test:\n%s", p.Package, change, indent(strings.Join(p.LeftOut, " ")))
 		}
+	}
+	if len(r.ChangedTests) > 0 {
+		fmt.Fprintf(&b, "\nWith %s, these files of OPA's tests are as the fixes change them:\n%s", change, indent(strings.Join(r.ChangedTests, "\n")))
 	}
 	if l := r.Lint; l != nil {
 		switch {

@@ -235,7 +235,7 @@ func isArgs(arg string) bool { return arg == "-args" || arg == "--args" }
 
 // run tests the packages on both sides.
 func (v *verifier) run(ctx context.Context) (*Report, error) {
-	report := &Report{OPA: v.name, Upstream: v.upstream()}
+	report := &Report{OPA: v.name, Upstream: v.upstream(), ChangedTests: v.changedTests()}
 	for i, pkg := range v.packages {
 		v.progress.printf("%d of %d: %s", i+1, len(v.packages), pkg)
 		stop := v.progress.repeat(30*time.Second, "still testing "+pkg)
