@@ -44,7 +44,7 @@ func newReplayCommand() *cobra.Command {
 		Long: `Evaluates the decisions of a log again, with the same input, at the same time, and with
 the answers of built-in functions in nd_builtin_cache. It compares each result with the
 one in the log, or with --against with that of another policy, and shows which rules and
-lines take the time, and which ones no decision has reached. No server is asked or
+lines take the time, and which ones no evaluation has reached. No server is asked or
 changed, and no built-in function gets a connection, unless --network allows it.
 
 The log can be whatever "regometer report" reads. Without --all, the command evaluates a

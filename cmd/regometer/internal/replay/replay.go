@@ -304,7 +304,7 @@ func (w *worker) resultsOf(path string) *Results {
 			path = rollup.Other
 		}
 		r = cmp.Or(w.paths[path], new(Results))
-		w.paths[strings.Clone(path)] = r
+		w.paths[path] = r
 	}
 	return r
 }

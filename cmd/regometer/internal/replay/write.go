@@ -150,7 +150,7 @@ func (p *Profile) tables(top int, scope string) []titled {
 		{"Rules by their own time", p.RuleTable(top)},
 		{"Lines by time", &lines},
 		{"Built-in functions by time", &builtins},
-		{fmt.Sprintf("Rules and lines that no decision%s reached: %s", scope, text.Count(len(p.Unreached))), &never},
+		{fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", scope, text.Count(len(p.Unreached))), &never},
 	}
 }
 
@@ -197,6 +197,9 @@ func (r *Report) summary() (said []string) {
 	}
 	if r.Profile.Tracer > 0 {
 		said = append(said, fmt.Sprintf("The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long.", r.Profile.Tracer))
+	}
+	if r.NotRepeatable > 0 && len(r.Profile.Unreached) > 0 {
+		said = append(said, "An evaluation that could not be repeated may have ended early, and the server's may have reached more rules and lines.")
 	}
 	if r.Unlike > 0 {
 		said = append(said, fmt.Sprintf("For %s, the policy before has another result than the log.", text.Plural(r.Unlike, "decision")))

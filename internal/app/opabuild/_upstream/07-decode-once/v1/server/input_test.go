@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/server/types"
@@ -47,6 +48,16 @@ func TestReadInputPostV1Decoders(t *testing.T) {
 		}
 		if a, b := fmt.Sprintf("%#v %#v", input(got.GoInput), got.Metadata), fmt.Sprintf("%#v %#v", input(want.Input), want.Metadata); a != b {
 			t.Errorf("%q: got %s, want %s", body, a, b)
+		}
+	}
+}
+
+func BenchmarkReadInputPostV1(b *testing.B) {
+	const body = `{"input":{"user":"alice","action":"read","resource":"tenants/acme/documents/7"}}`
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := readInputPostV1(httptest.NewRequest("POST", "/v1/data", strings.NewReader(body))); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
