@@ -174,22 +174,33 @@ func TestPprof(t *testing.T) {
 	}
 }
 
-// BenchmarkTracer compares evaluations without a tracer, with ours and with
-// OPA's.
+// idle is a tracer that does nothing. What it costs is the cost of OPA's events.
+type idle struct{}
+
+func (idle) Enabled() bool               { return true }
+func (idle) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
+func (idle) TraceEvent(topdown.Event)    {}
+
+// BenchmarkTracer compares evaluations without a tracer, with ours, with OPA's,
+// and with one that does nothing.
 func BenchmarkTracer(b *testing.B) {
-	policy := "../../../../examples/policy"
-	p := loaded(policy)
-	d := &decision{path: "rbac/allow", time: logread.NoTime, of: 1}
-	input := ast.MustParseTerm(`{"user": "bob", "action": "update", "resource": "tenants/acme/documents/7", "ip": ""}`).Value
-	mine := newTracer(p)
-	for name, tracers := range map[string][]topdown.QueryTracer{"none": nil, "regometer": {mine}, "opa": {profiler.New()}} {
-		b.Run("tracer="+name, func(b *testing.B) {
-			e := newEvaluator(p, 1<<40)
-			for b.Loop() {
-				mine.begin(d.path, 1)
-				a := e.evaluate(b.Context(), d, input, tracers...)
-				mine.end(a.took, a.took)
-			}
-		})
+	comprehension := filepath.Join(b.TempDir(), "p.rego")
+	noError(os.WriteFile(comprehension, []byte(slow()), 0o600))
+	for _, c := range []struct{ name, policy, path, input string }{
+		{"policy", "../../../../examples/policy", "rbac/allow", `{"user": "bob", "action": "update", "resource": "tenants/acme/documents/7", "ip": ""}`},
+		{"comprehension", comprehension, "p/main", `{"n": 8}`},
+	} {
+		p := loaded(c.policy)
+		d, input, mine := &decision{path: c.path, time: logread.NoTime, of: 1}, ast.MustParseTerm(c.input).Value, newTracer(p)
+		for name, tracers := range map[string][]topdown.QueryTracer{"none": nil, "regometer": {mine}, "opa": {profiler.New()}, "idle": {idle{}}} {
+			b.Run("case="+c.name+"/tracer="+name, func(b *testing.B) {
+				e := newEvaluator(p, 1<<40)
+				for b.Loop() {
+					mine.begin(d.path, 1)
+					a := e.evaluate(b.Context(), d, input, tracers...)
+					mine.end(a.took, a.took)
+				}
+			})
+		}
 	}
 }

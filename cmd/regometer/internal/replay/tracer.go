@@ -23,14 +23,15 @@ type tracer struct {
 
 	// The evaluation.
 	start     time.Time     // the first event
-	last      time.Duration // the last event, since the start
+	last      time.Duration // the last change, since the start
 	number    int
 	decisions float64
 	stack     []call
-	at        *line // what the evaluator works on
-	builtin   *builtin
-	lines     []*line // with time
-	reached   []int   // rules
+	// What the evaluator works on. The clock is read only if it changes.
+	at      *line
+	builtin *builtin
+	lines   []*line // with time
+	reached []int   // rules
 
 	exprs    map[*ast.Expr]*site
 	builtins map[string]*builtin
@@ -128,53 +129,56 @@ func (*tracer) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
 
 // TraceEvent gets an event of the evaluator.
 func (t *tracer) TraceEvent(e topdown.Event) {
-	if t.start.IsZero() {
-		t.start = time.Now()
-	}
-	t.pass(time.Since(t.start))
 	if e.Op == topdown.UnifyOp || e.Op == topdown.NoteOp || e.Op == topdown.SaveOp {
 		return
+	}
+	if t.start.IsZero() {
+		t.start = time.Now()
 	}
 	// A query has a greater number than the one that needs it. Queries above the
 	// event's have ended, or begin again with a redo of their own.
 	for t.top().query > e.QueryID {
 		t.stack = t.stack[:len(t.stack)-1]
 	}
-	expr, isExpr := e.Node.(*ast.Expr)
 	if t.top().query != e.QueryID {
 		t.enter(&e)
 	}
 	top := t.top()
-	switch {
-	case isExpr && e.Op == topdown.IndexOp:
-		t.site(expr).count(*e.Ref, t.decisions)
-	case isExpr:
+	at, called := top.at, (*builtin)(nil)
+	if expr, ok := e.Node.(*ast.Expr); ok {
 		s := t.site(expr)
+		if e.Op == topdown.IndexOp {
+			s.count(*e.Ref, t.decisions)
+			return
+		}
 		if s.line == nil || s.line.frame != top.frame {
 			s.line = top.at
 			if expr.Location != nil && top.frame.rule != queryRule {
 				s.line = top.frame.line(expr.Location.Row)
 			}
 		}
-		top.at, t.at = s.line, s.line
+		at, top.at = s.line, s.line
 		if e.Op == topdown.EvalOp {
-			t.touch(s.line)
-			s.line.count++
-			if t.builtin = s.builtin; t.builtin != nil {
-				t.builtin.count++
-			}
+			t.touch(at)
+			at.count++
+			called = s.builtin
 		}
-	case len(t.stack) > 1 && (e.Op == topdown.ExitOp || e.Op == topdown.FailOp || e.Op == topdown.DuplicateOp):
-		t.at = t.stack[len(t.stack)-2].at
-	default:
-		t.at = top.at
+	} else if len(t.stack) > 1 && (e.Op == topdown.ExitOp || e.Op == topdown.FailOp || e.Op == topdown.DuplicateOp) {
+		at = t.stack[len(t.stack)-2].at
+	}
+	if at != t.at || called != t.builtin {
+		t.pass(time.Since(t.start))
+		t.at, t.builtin = at, called
+	}
+	if called != nil {
+		called.count++
 	}
 }
 
 func (t *tracer) top() *call { return &t.stack[len(t.stack)-1] }
 
-// pass adds the time since the last event to the line and the built-in function
-// of that event.
+// pass adds the time since the last change to the line, and to the built-in
+// function, that the evaluator has worked on.
 func (t *tracer) pass(now time.Duration) {
 	took := now - t.last
 	t.last = now
@@ -182,7 +186,6 @@ func (t *tracer) pass(now time.Duration) {
 	t.at.own += took
 	if t.builtin != nil {
 		t.builtin.own += took
-		t.builtin = nil
 	}
 }
 
@@ -305,7 +308,8 @@ func (t *tracer) site(expr *ast.Expr) *site {
 		s = new(site)
 		if expr.IsCall() && !expr.IsEquality() && !expr.IsAssignment() {
 			name := expr.Operator().String()
-			if ast.BuiltinMap[name] != nil && t.builtins[name] == nil {
+			// An operator takes less time than to measure it.
+			if b := ast.BuiltinMap[name]; b != nil && b.Infix == "" && t.builtins[name] == nil {
 				t.builtins[name] = new(builtin)
 			}
 			s.builtin = t.builtins[name]
