@@ -204,7 +204,7 @@ func (r *Report) member(attribute int, name string) (m seen, ok bool) {
 			m = r.servers.list[at].seen
 		}
 	case ofClient:
-		at := r.clients.find(hashBytes(0, []byte(name)))
+		at := r.clients.find(Hash(0, []byte(name)))
 		if ok = at >= 0; ok {
 			m = r.clients.sums[at]
 		}

@@ -33,7 +33,7 @@ func newDecisionKey(id uint64, e *logread.Event) decisionKey {
 	if e.Time != logread.NoTime {
 		seconds = uint64(e.Time/1e9 + zeroSecond)
 	}
-	return decisionKey{id, seconds<<checkBits | hashBytes(uint64(e.Time), e.Path)>>(64-checkBits)}
+	return decisionKey{id, seconds<<checkBits | Hash(uint64(e.Time), e.Path)>>(64-checkBits)}
 }
 
 // time returns the time, in whole seconds.
@@ -44,8 +44,8 @@ func (k decisionKey) time() int64 {
 	return logread.NoTime
 }
 
-// hashBytes returns a hash like wyhash (https://github.com/wangyi-fudan/wyhash).
-func hashBytes(h uint64, text []byte) uint64 {
+// Hash returns a hash like wyhash (https://github.com/wangyi-fudan/wyhash).
+func Hash(h uint64, text []byte) uint64 {
 	const a, b, c = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3
 	h ^= a * uint64(len(text)+1)
 	var first, last uint64
@@ -98,7 +98,7 @@ func (x *decisionIDs) add(e *logread.Event, unique bool) bool {
 		x.without++
 		return false
 	}
-	id := max(hashBytes(0, e.DecisionID), 1)
+	id := max(Hash(0, e.DecisionID), 1)
 	level := x.set.level.Load()
 	if zerosOf(id) < level {
 		return false

@@ -153,7 +153,7 @@ func TestKeySet(t *testing.T) {
 		"random":   r.Uint64,
 		"one id":   func() uint64 { return 1 << 63 },
 		"one part": func() uint64 { return r.Uint64() >> 30 },
-		"few":      func() uint64 { return hashBytes(0, []byte{byte(r.IntN(200))}) },
+		"few":      func() uint64 { return Hash(0, []byte{byte(r.IntN(200))}) },
 	} {
 		x, want := decisionIDs{set: new(keySet)}, map[decisionKey]int64{}
 		for range 200_000 {
@@ -207,7 +207,7 @@ func TestKeySetLimit(t *testing.T) {
 func TestHashBytes(t *testing.T) {
 	hash := uint64(5)
 	for _, text := range []string{"", "ab", "abcdefgh-", "490f4dca-f8a5-49c5-af1e-7da7935e9b56"} {
-		hash = hashBytes(hash, []byte(text))
+		hash = Hash(hash, []byte(text))
 	}
 	if hash != 0xff006c9394db6f23 {
 		t.Errorf("the hash is %#x: change formatVersion if this is wanted", hash)
@@ -225,7 +225,7 @@ func TestHashBytes(t *testing.T) {
 				other = other[:length]
 				other[at] ^= 1 << r.IntN(8)
 			}
-			for bit, d := 0, hashBytes(7, text)^hashBytes(7, other); bit < 64; bit++ {
+			for bit, d := 0, Hash(7, text)^Hash(7, other); bit < 64; bit++ {
 				changed[bit] += int(d >> bit & 1)
 			}
 			n++

@@ -301,4 +301,4 @@ func (s *decisionSample) sort() {
 }
 
 // hashInput returns a hash of an input, which is not 0.
-func hashInput(input []byte) uint32 { return max(1, uint32(hashBytes(0, input))) }
+func hashInput(input []byte) uint32 { return max(1, uint32(Hash(0, input))) }

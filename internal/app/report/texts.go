@@ -24,7 +24,7 @@ func hashText(text []byte) hashed {
 	if len(text) > nameLength {
 		text = nil
 	}
-	return hashed{text, hashBytes(0, text)}
+	return hashed{text, Hash(0, text)}
 }
 
 // texts numbers texts. It knows a text by its hash: two texts with one hash of

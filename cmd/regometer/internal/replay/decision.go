@@ -72,16 +72,7 @@ func (d *decision) size() int {
 func (d *decision) hides(field string) bool { return bytes.Contains(d.masked, []byte(`"/`+field)) }
 
 // hashOf returns a hash of an event's id and time.
-func hashOf(e *logread.Event) uint64 { return hash(uint64(e.Time), e.DecisionID) }
-
-func hash(h uint64, text []byte) uint64 {
-	const offset, prime = 0xcbf29ce484222325, 1<<40 + 0x1b3 // FNV-1a
-	h ^= offset
-	for _, c := range text {
-		h = (h ^ uint64(c)) * prime
-	}
-	return h ^ h>>32
-}
+func hashOf(e *logread.Event) uint64 { return report.Hash(uint64(e.Time), e.DecisionID) }
 
 // parseCache parses the answers of built-in functions in a log, by name and
 // arguments. JSON has made texts of the arguments, and lists of sets.

@@ -26,6 +26,9 @@ const (
 	notRepeatable         // it cannot be compared
 )
 
+// verdicts are the names of verdicts.
+var verdicts = [...]string{"equal", "changed", "apart", "not-repeatable"}
+
 // The kinds of changes.
 const (
 	toDenied  = "allowed-to-denied"
@@ -40,12 +43,12 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 	if errors.Is(before.err, errTimeout) || errors.Is(a.err, errTimeout) {
 		return notRepeatable, "longer than --timeout"
 	}
-	// A client can ask for errors of built-in functions. The log does not say so.
-	failed := a.err != nil || a.failed && logged && d.code == topdown.BuiltinErr
 	unanswered := slices.Concat(before.unanswered, a.unanswered)
 	hasOnlyClocks := !slices.ContainsFunc(unanswered, func(name string) bool { return name != ast.NowNanos.Name && name != ast.OPARuntime.Name })
 	switch {
-	case before.err != nil && failed, before.err == nil && !failed && isSame(before.value, a.value):
+	case before.err == nil && a.err == nil && isSame(before.value, a.value), isSameError(before.err, a.err):
+		return equal, ""
+	case logged && a.failed && d.code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
 		return equal, ""
 	case d.hides("input"):
 		return apart, "a masked input"
@@ -60,7 +63,7 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 	case d.outcome == outcome.Cancelled:
 		return notRepeatable, "the client left"
 	case a.err != nil:
-		return notRepeatable, "an error that the log lacks: " + codeOf(a.err)
+		return notRepeatable, "an error that the log lacks: " + cmp.Or(codeOf(a.err), "other")
 	case before.err != nil:
 		return notRepeatable, "an error that the policy lacks"
 	case d.input == nil:
@@ -76,11 +79,23 @@ func isSame(a, b ast.Value) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Compare(b) == 0
 }
 
+// isSameError reports whether there are two errors with the same code, or with
+// no code that is known.
+func isSameError(a, b error) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	x, y := codeOf(a), codeOf(b)
+	return x == y || x == "" || y == ""
+}
+
 // logged returns the answer in the log.
 func (d *decision) logged() (a answer, err error) {
 	switch {
-	case d.outcome == outcome.Error || d.outcome == outcome.Cancelled:
-		a.err = errors.New(d.code)
+	case d.outcome == outcome.Error:
+		a.err = &topdown.Error{Code: d.code}
+	case d.outcome == outcome.Cancelled:
+		a.err = &topdown.Error{Code: topdown.CancelErr}
 	case d.result == nil || d.outcome == outcome.Undefined || bytes.Equal(d.result, []byte("null")) && d.path == outcome.Query:
 	default:
 		a.value, err = ast.ValueFromReader(bytes.NewReader(d.result))
@@ -126,7 +141,7 @@ func changeOf(from, to outcome.Outcome) string {
 // isChange reports whether a kind is that of a change.
 func isChange(kind string) bool { return kind == toDenied || kind == toAllowed || kind == toOther }
 
-// codeOf returns the code of an error of OPA. There are few.
+// codeOf returns the code of an error of OPA, or "".
 func codeOf(err error) string {
 	var evaluating *topdown.Error
 	var compiling ast.Errors
@@ -136,7 +151,7 @@ func codeOf(err error) string {
 	case errors.As(err, &compiling) && len(compiling) > 0:
 		return compiling[0].Code
 	}
-	return "other"
+	return ""
 }
 
 // Results counts decisions by how their results compare.
@@ -150,6 +165,10 @@ type Results struct {
 	// repeatable by the reason.
 	Kinds    map[string]uint64 `json:"kinds,omitempty"`
 	Examples []Example         `json:"examples,omitempty"` // of each kind
+
+	// of are the decisions of the log for which these stand: those of a verdict
+	// or a kind, and all as "".
+	of map[string]float64
 }
 
 // An Example is a decision that is not equal.
@@ -171,7 +190,10 @@ func (r *Results) add(o *Results) {
 	r.Apart += o.Apart
 	r.NotRepeatable += o.NotRepeatable
 	if r.Kinds == nil {
-		r.Kinds = map[string]uint64{}
+		r.Kinds, r.of = map[string]uint64{}, map[string]float64{}
+	}
+	for name, n := range o.of {
+		r.of[name] += n
 	}
 	for kind, n := range o.Kinds {
 		r.Kinds[kind] += n

@@ -237,14 +237,14 @@ func (w *worker) replay(ctx context.Context, d *decision) {
 	if ctx.Err() != nil {
 		return
 	}
-	one := Results{Decisions: 1}
+	one := Results{Decisions: 1, of: map[string]float64{"": d.of, verdicts[v]: d.of}}
 	*[...]*uint64{equal: &one.Equal, changed: &one.Changed, apart: &one.Apart, notRepeatable: &one.NotRepeatable}[v] = 1
 	if v != equal {
 		x := Example{Kind: kind, ID: d.id, hash: d.hash, place: d.place}
 		if w.inputs {
 			x.Input = string(d.input)
 		}
-		one.Kinds, one.Examples = map[string]uint64{kind: 1}, []Example{x}
+		one.Kinds, one.Examples, one.of[kind] = map[string]uint64{kind: 1}, []Example{x}, d.of
 	}
 	w.resultsOf(d.path).add(&one)
 	if w.isOther(d.revisions) {

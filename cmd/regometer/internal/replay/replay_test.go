@@ -186,6 +186,8 @@ size := 1`))
 		{"p/size", `"input":{}`, toOther},
 		{"p/endless", `"input":{},"result":2`, "longer than --timeout"},
 		{"p/conflict", `"input":{"list":[1,2]},"result":1`, "an error that the log lacks: eval_conflict_error"},
+		{"p/conflict", `"input":{"list":[1,2]},"error":{"code":"eval_type_error"}`, "an error that the log lacks: eval_conflict_error"},
+		{"p/conflict", `"input":{"list":[1,2]},"error":{"code":"eval_cancel_error"}`, "the client left"},
 		{"p/allow", `"input":{},"error":{"code":"internal_error"}`, "an error that the policy lacks"},
 		{"p/allow", `"input":{},"error":{"code":"eval_cancel_error"}`, "the client left"},
 		{"p/allow", `"result":true`, "no input in the log"},

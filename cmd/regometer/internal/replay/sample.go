@@ -44,7 +44,7 @@ type layer struct {
 
 // add adds a decision if it has room.
 func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) func() report.Place) {
-	at := hash(0, e.Path)%layerPaths*layerTimes + min(uint64(bits.Len64(uint64(took))), layerTimes-1)
+	at := report.Hash(0, e.Path)%layerPaths*layerTimes + min(uint64(bits.Len64(uint64(took))), layerTimes-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &s.layers[at]

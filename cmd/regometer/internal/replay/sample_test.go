@@ -82,6 +82,33 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// Thresholds limit the decisions of the log, and not those of the sample.
+func TestSampleThresholds(t *testing.T) {
+	lower(t, &sampleSize, 50)
+	var log strings.Builder
+	for i := range 1000 {
+		log.WriteString(event(i, "p/usual", `"input":{"user":"x"},"result":true`))
+		if i < 10 {
+			log.WriteString(event(i, "p/allow", `"input":{"user":"x"},"result":false`))
+		}
+	}
+	o := Options{Policy: loaded(lay(t, "p.rego", usual+"usual if input.user\n"))}
+	for _, s := range []string{"changed>0.9%", "changed>1%", "changed>9", "changed>10", "denied-to-allowed@p/allow>99%"} {
+		o.Thresholds = append(o.Thresholds, must(ParseThreshold(s)))
+	}
+	var failed []string
+	for _, c := range replayed(t, log.String(), o).Checks(nil) {
+		if c.Failed {
+			failed = append(failed, c.Name+": "+c.Texts[0])
+		}
+	}
+	want := []string{"changed>0.9%: 10 of 1,010 decisions (estimated from the sample)", "changed>9: 10 of 1,010 decisions (estimated from the sample)",
+		"denied-to-allowed@p/allow>99%: 10 of 10 decisions (estimated from the sample)"}
+	if !slices.Equal(failed, want) {
+		t.Errorf("exceeded are %q, want %q", failed, want)
+	}
+}
+
 // Large decisions make a sample smaller, also if a layer has no more than one.
 func TestSampleBytes(t *testing.T) {
 	lower(t, &sampleBytes, 1<<20)

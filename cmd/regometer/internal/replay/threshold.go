@@ -5,6 +5,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -46,9 +47,9 @@ func ParseThreshold(s string) (t Threshold, err error) {
 // IsTime reports whether a threshold limits a duration.
 func (t Threshold) IsTime() bool { return t.kind == "" }
 
-// of returns how many decisions of the threshold's kind there are, and of how
-// many.
-func (t Threshold) of(r *Report) (n, all uint64) {
+// of estimates how many decisions of the log are of the threshold's kind, and of
+// how many.
+func (t Threshold) of(r *Report) (n, all float64) {
 	of := &r.Results
 	if t.path != "" {
 		of = new(Results)
@@ -56,8 +57,7 @@ func (t Threshold) of(r *Report) (n, all uint64) {
 			of = &r.Paths[i].Results
 		}
 	}
-	totals := map[string]uint64{"changed": of.Changed, "apart": of.Apart, "not-repeatable": of.NotRepeatable}
-	return totals[t.kind] + of.Kinds[t.kind], of.Decisions
+	return of.of[t.kind], of.of[""]
 }
 
 // Checks returns the thresholds as checks, which fail if they are exceeded or
@@ -68,12 +68,13 @@ func (r *Report) Checks([]string) (all []output.Check) {
 			continue
 		}
 		n, of := t.of(r)
-		c := output.Check{Name: t.text, Failed: of == 0 || float64(n) > t.limit}
+		const rounding = 1e-9 // of the sum of weights
+		c := output.Check{Name: t.text, Failed: of == 0 || n > t.limit*(1+rounding)}
 		if t.share && of > 0 {
-			c.Failed = 100*float64(n)/float64(of) > t.limit
+			c.Failed = 100*n/of > t.limit*(1+rounding)
 		}
 		if c.Failed {
-			c.Texts = []string{fmt.Sprintf("%s of %s%s", text.Count(n), text.Plural(of, "decision"), r.scope())}
+			c.Texts = []string{fmt.Sprintf("%s of %s%s", count(n), text.Plural(uint64(math.Round(of)), "decision"), r.estimate())}
 		}
 		all = append(all, c)
 	}

@@ -173,6 +173,14 @@ func (r *Results) kinds() []string {
 	})
 }
 
+// estimate says that a number of decisions of the log comes from a sample.
+func (r *Report) estimate() string {
+	if r.All {
+		return ""
+	}
+	return " (estimated from the sample)"
+}
+
 func (r *Report) scope() string {
 	if r.All {
 		return ""
