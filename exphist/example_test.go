@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	h := exphist.New(exphist.Nanosecond)
+	h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
 	for ms := range 1000 { // from any goroutine
 		h.Record(int64(time.Duration(ms+1) * time.Millisecond))
 	}
@@ -30,13 +30,9 @@ func Example() {
 }
 
 func ExampleHistogram_Merge() {
-	all, err := exphist.NewLayout(exphist.Layout{Unit: exphist.Integer, Schema: 0, MaxBuckets: 64})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	all := exphist.New(exphist.Layout{Unit: exphist.Integer, Schema: 0, MaxBuckets: 64})
 	for _, size := range []int64{100, 1000, 1500} {
-		part := exphist.New(exphist.Integer) // of a finer schema
+		part := exphist.New(exphist.DefaultLayout(exphist.Integer)) // of a finer schema
 		part.Record(size)
 		var s exphist.Snapshot
 		part.Snapshot(&s)
@@ -47,36 +43,30 @@ func ExampleHistogram_Merge() {
 
 	var s exphist.Snapshot
 	all.Snapshot(&s)
-	for b := range s.All() {
-		fmt.Printf("%d to %d: %d\n", b.Low, b.High, b.Count)
+	first, counts := s.Buckets()
+	for i, n := range counts {
+		fmt.Printf("at most %d: %d\n", 1<<(first+i), n)
 	}
 	// Output:
-	// 65 to 128: 1
-	// 513 to 1024: 1
-	// 1025 to 2048: 1
+	// at most 128: 1
+	// at most 256: 0
+	// at most 512: 0
+	// at most 1024: 1
+	// at most 2048: 1
 }
 
 func ExampleSnapshot_CountAtMost() {
-	bounds, err := exphist.NewBounds(1_000_000, 250_000_000, 1_000_000_000)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	layout := exphist.DefaultLayout(exphist.Nanosecond)
-	layout.Bounds = bounds
-	h, err := exphist.NewLayout(layout)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	layout.Bounds = []int64{1_000_000, 250_000_000, 1_000_000_000}
+	h := exphist.New(layout)
 	for ms := range 1000 {
 		h.Record(int64(time.Duration(ms+1) * time.Millisecond))
 	}
 
 	var s exphist.Snapshot
 	h.Snapshot(&s)
-	for i := range bounds.Len() {
-		fmt.Println(s.CountAtMost(i), "at most", time.Duration(bounds.At(i)))
+	for i, bound := range layout.Bounds {
+		fmt.Println(s.CountAtMost(i), "at most", time.Duration(bound))
 	}
 	// Output:
 	// 1 at most 1ms

@@ -33,7 +33,7 @@ func above(n int64, perExported uint64, schema, i int) bool {
 
 func TestBoundsOfEverySchemaAndUnit(t *testing.T) {
 	for unit := range Unit(units) {
-		for schema := MinSchema; schema <= MaxSchema; schema++ {
+		for schema := minSchema; schema <= maxSchema; schema++ {
 			t.Run(fmt.Sprintf("%s/schema=%d", unit, schema), func(t *testing.T) {
 				t.Parallel()
 				l := Layout{Unit: unit, Schema: schema}
@@ -46,13 +46,13 @@ func TestBoundsOfEverySchemaAndUnit(t *testing.T) {
 				// before ended.
 				end := int64(0)
 				for i := index(1); ; i++ {
-					b := l.bucket(i)
-					if b.Low != end+1 {
-						t.Fatalf("bucket %d begins at %d, the one before ends at %d", i, b.Low, end)
+					low, high := l.limits(i)
+					if low != end+1 {
+						t.Fatalf("bucket %d begins at %d, the one before ends at %d", i, low, end)
 					}
-					end = b.High
-					for _, n := range []int64{b.Low, b.High, b.High - 1, b.Low + (b.High-b.Low)/2, b.Low + (b.High-b.Low)/5*r.Int64N(6)} {
-						if n >= b.Low && n <= b.High && index(n) != i {
+					end = high
+					for _, n := range []int64{low, high, high - 1, low + (high-low)/2, low + (high-low)/5*r.Int64N(6)} {
+						if n >= low && n <= high && index(n) != i {
 							t.Fatalf("%d is put into bucket %d, not %d", n, index(n), i)
 						}
 					}

@@ -5,242 +5,173 @@ package exphist
 
 import (
 	"math"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/regometer/regometer/internal/grid"
 )
 
-// Histogram records integers. New and NewLayout make it. All methods may be
-// called from any goroutine.
+// Histogram records integers. New makes it. All methods may be called from any
+// goroutine.
 type Histogram struct {
-	state atomic.Pointer[state]
+	grid   *grid.Grid
+	bounds []int64
 
-	// The smallest and the largest positive value, or MaxInt64 and 0 if there
-	// is none. They change under the lock that counting their value takes,
-	// after state has got counters for the buckets between them.
-	least, most atomic.Int64
+	mu               sync.Mutex // protects all fields below
+	layout           Layout     // with the current schema
+	zeros, negatives uint64
+	least, most      int64 // the smallest and the largest positive value, or MaxInt64 and 0 if there is none
+	sum              uint128
 
-	grid *grid.Grid
+	// A bucket's number is its grid position, shifted right by shift. Bucket
+	// first+i has counter i.
+	shift    uint
+	first    int
+	counters counters
 
-	// mu is held during each change except an addition to a packed word, to
-	// zeros or to negatives. version makes it a sequence lock, because version
-	// is odd during a change. A copy is consistent if version was even before
-	// it and is the same after it.
-	mu      sync.Mutex
-	version atomic.Uint64
-
-	sumHi, sumLo atomic.Uint64 // of the values that state.counters counts
-
-	zeros, negatives atomic.Uint64
-
-	// classes counts the values that state.counters counts, by explicit bounds
-	// instead of buckets. Class i has the values above bound i−1 and up to
-	// bound i. Values above all bounds are in no class.
-	//
-	// classes does not count zeros, which belong to the first class. After
-	// Snapshot.Rebound, a snapshot may have zeros that its bounds do not count.
-	// If it is merged, the count of the first class falls by the difference,
-	// modulo 2^64.
-	classes []atomic.Uint64
-
-	layout Layout // with the schema that the histogram began with
+	// classes counts the positive values by explicit bounds. Class i has the
+	// values above bound i−1 and up to bound i. The last class has those above
+	// all bounds. After Snapshot.Rebound, a snapshot may have zeros that its
+	// bounds do not count. If it is merged, the count of the first class falls
+	// by the difference, modulo 2^64.
+	classes []uint64
 }
 
-// snapshotTries limits the tries to take a snapshot without the lock. All tries
-// fail only during a flood of values in buckets without packed words.
-const snapshotTries = 1000
-
-// New returns an empty histogram of the default layout. It panics if the unit
-// is not one of the constants.
-func New(u Unit) *Histogram {
-	h, err := NewLayout(DefaultLayout(u))
-	if err != nil {
-		panic(err) // an invalid unit
+// New returns an empty histogram with this layout, such as that of
+// DefaultLayout. It panics if the layout is not valid.
+func New(l Layout) *Histogram {
+	if err := l.Validate(); err != nil {
+		panic(err)
 	}
-	return h
-}
-
-// NewLayout returns an empty histogram with this layout. It fails if a field is
-// out of range. The error names the field.
-func NewLayout(l Layout) (*Histogram, error) {
-	if err := l.check(); err != nil {
-		return nil, err
+	l.Bounds = slices.Clone(l.Bounds)
+	return &Histogram{
+		grid: gridOf(l.Unit, l.Schema), bounds: l.Bounds, layout: l, least: math.MaxInt64,
+		shift: uint(max(-l.Schema, 0)), classes: make([]uint64, len(l.Bounds)+1),
 	}
-	h := &Histogram{layout: l, grid: gridOf(l.Unit, l.Schema), classes: make([]atomic.Uint64, l.Bounds.Len())}
-	h.least.Store(math.MaxInt64)
-	h.state.Store(&state{shift: uint(max(-l.Schema, 0))})
-	return h, nil
 }
 
 // Record records n. It allocates memory only when the range of the values
-// grows, when a counter needs more bits, or when a bucket gets its packed word.
+// grows, or when a counter needs more bits.
 func (h *Histogram) Record(n int64) {
-	for {
-		if n < h.least.Load() || n > h.most.Load() {
-			break
+	if n <= 0 {
+		h.mu.Lock()
+		if n == 0 {
+			h.zeros++
+		} else {
+			h.negatives++
 		}
-		s, g := h.state.Load(), h.grid
-		shift := s.shift & 63
-		bucket := g.Position(n) >> shift
-		slot := uint(bucket - s.words.first)
-		if slot >= uint(len(s.words.byBucket)) {
-			break
-		}
-		to := &s.words.byBucket[slot]
-		if s.words.cuts.cut(slot) {
-			to = s.word(int(slot), n, g, h.layout.Bounds)
-		}
-		excess := uint64(n - g.Lower[bucket<<shift])
-		word := to.Add(countOne + excess)
-		if word&(retired|countFull) == 0 {
-			return
-		}
-		if word&retired == 0 {
-			h.flush(n)
-			return
-		}
-	}
-	h.recordSlowly(n)
-}
-
-// recordSlowly records a value that is not positive, that is a new extreme, or
-// whose bucket has no packed word.
-func (h *Histogram) recordSlowly(n int64) {
-	if n < 0 {
-		h.negatives.Add(1)
+		h.mu.Unlock()
 		return
 	}
-	if n == 0 {
-		h.zeros.Add(1)
-		return
+	position, class := h.grid.Position(n), 0
+	if len(h.bounds) > 0 {
+		class, _ = slices.BinarySearch(h.bounds, n)
 	}
-	h.lock()
-	defer h.unlock()
-	h.include(n, n)
-	h.addSum(uint128{0, uint64(n)})
-	h.addClass(h.layout.Bounds.class(n), 1)
-	bucket := h.grid.Position(n) >> h.state.Load().shift
-	if h.addCount(bucket, 1) >= promoteAt {
-		h.promote(bucket)
-	}
-}
-
-// flush moves the values of the packed word for n to the counters and the sum.
-func (h *Histogram) flush(n int64) {
-	h.lock()
-	defer h.unlock()
-	s := h.state.Load()
-	slot := h.grid.Position(n)>>s.shift - s.words.first
-	if slot >= 0 && slot < len(s.words.byBucket) {
-		h.drain(s, s.word(slot, n, h.grid, h.layout.Bounds), n, 0)
-	}
-}
-
-func (h *Histogram) lock() {
 	h.mu.Lock()
-	h.version.Add(1)
-}
-
-func (h *Histogram) unlock() {
-	h.version.Add(1)
+	if n < h.least || n > h.most {
+		h.include(n, n)
+	}
+	h.sum = h.sum.plus(uint128{0, uint64(n)})
+	h.classes[class]++
+	h.counters.add(position>>(h.shift&63)-h.first, 1)
 	h.mu.Unlock()
 }
 
-// Snapshot copies the histogram into s, and uses the memory of s again. Count,
-// sum, minimum, maximum, buckets and the counts by bounds cover the same
-// recordings.
-//
-// Snapshot takes no lock, and Record does not wait for it, with one exception.
-// A try to copy fails if anything except a packed word changes in the meantime.
-// After a thousand failed tries, Snapshot takes the lock while it copies.
+// Snapshot copies the histogram into s, and uses the memory of s again. All
+// numbers of s cover the same recordings. Record waits for the copy, which
+// takes about a nanosecond for each bucket.
 func (h *Histogram) Snapshot(s *Snapshot) {
-	for try := range snapshotTries {
-		version := h.version.Load()
-		if version%2 == 0 {
-			h.copyTo(s)
-			if h.version.Load() == version {
-				return
-			}
-		}
-		if try%10 == 9 {
-			runtime.Gosched() // the goroutine with the lock may be waiting for a processor
-		}
-	}
-	h.mu.Lock()
-	h.copyTo(s)
-	h.mu.Unlock()
-}
-
-// copyTo copies the histogram into s. If the histogram changes in the meantime,
-// the copy may be invalid.
-func (h *Histogram) copyTo(s *Snapshot) {
-	state := h.state.Load()
 	s.Reset()
-	s.layout = h.layout
-	s.layout.Schema = int(h.grid.Schema) - int(state.shift)
-	s.zeros, s.negatives = h.zeros.Load(), h.negatives.Load()
-	s.count = s.zeros
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.layout, s.zeros, s.negatives, s.count = h.layout, h.zeros, h.negatives, h.zeros
 	s.clearAtMost()
-	for class := range h.classes {
-		s.atMost[class] = h.classes[class].Load()
-	}
-	if s.most = h.most.Load(); s.most != 0 {
-		h.copyBuckets(s, state)
-	}
-	below := s.zeros
+	below := h.zeros
 	for class := range s.atMost { // add up the counts of the classes
-		below += s.atMost[class]
+		below += h.classes[class]
 		s.atMost[class] = below
 	}
-}
-
-// copyBuckets copies the positive values. It leaves the counts of the classes
-// in s.atMost.
-func (h *Histogram) copyBuckets(s *Snapshot, state *state) {
-	s.least = h.least.Load()
-	s.sum = uint128{h.sumHi.Load(), h.sumLo.Load()}
-
-	low := max(h.grid.Position(s.least)>>state.shift, state.first)
-	high := min(h.grid.Position(s.most)>>state.shift, state.first+state.counters.len()-1)
-	if low > high {
-		return // an invalid copy
+	if h.most == 0 {
+		return
 	}
-	s.first = (low + h.grid.Base>>state.shift) + 1
+	s.least, s.most, s.sum = h.least, h.most, h.sum
+	low, high := h.grid.Position(h.least)>>h.shift, h.grid.Position(h.most)>>h.shift
+	s.first = (low + h.grid.Base>>h.shift) + 1
 	s.counts = slices.Grow(s.counts, high-low+1)[:high-low+1]
-	state.counters.copyTo(s.counts, low-state.first)
-
-	count := func(word *atomic.Uint64, bucket int) uint64 {
-		if bucket < low || bucket > high {
-			return 0 // the word is empty, or the copy is invalid
-		}
-		n, sum := state.decode(word.Load(), bucket, h.grid)
-		s.counts[bucket-low] += n
-		s.sum = s.sum.plus(uint128{0, sum})
-		return n
-	}
-	bounds := h.layout.Bounds.list()
-	class, inClass := 0, uint64(0)
-	for slot := range state.words.byBucket {
-		bucket := state.words.first + slot
-		for class < len(bounds) && bounds[class] < h.grid.Lower[(bucket+1)<<state.shift] {
-			s.atMost[class] += inClass
-			class, inClass = class+1, 0
-		}
-		inClass += count(&state.words.byBucket[slot], bucket)
-	}
-	if class < len(bounds) {
-		s.atMost[class] += inClass
-	}
-	if c := state.words.cuts; c != nil {
-		for i := range c.byBound {
-			class := c.first + i
-			s.atMost[class] += count(&c.byBound[i], h.grid.Position(bounds[class])>>state.shift)
-		}
-	}
+	h.counters.copyTo(s.counts, low-h.first)
 	for _, n := range s.counts {
 		s.count += n
+	}
+}
+
+// Merge adds the values of s. The schema becomes the highest one that is not
+// above either schema and needs no more buckets than the histogram's
+// MaxBuckets. Merge fails, and changes nothing, if the units or the bounds
+// differ.
+func (h *Histogram) Merge(s *Snapshot) error {
+	if s.layout.MaxBuckets == 0 {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.layout.mergeable(s.layout); err != nil {
+		return err
+	}
+	h.zeros += s.zeros
+	h.negatives += s.negatives
+	below := s.zeros
+	for class, n := range s.atMost {
+		h.classes[class] += n - below
+		below = n
+	}
+	if s.layout.Schema < h.layout.Schema {
+		h.reshape(uint(int(h.grid.Schema)-s.layout.Schema), h.least, h.most)
+	}
+	if s.most == 0 {
+		return nil
+	}
+	h.include(s.least, s.most)
+	k := s.layout.Schema - h.layout.Schema
+	for i, n := range s.counts {
+		h.counters.add((s.first+i-1)>>k-h.grid.Base>>h.shift-h.first, n)
+	}
+	h.sum = h.sum.plus(s.sum)
+	return nil
+}
+
+// The caller of each method below holds the lock.
+
+// include extends the range of the values to least and most. It reduces the
+// schema if the range needs more than MaxBuckets.
+func (h *Histogram) include(least, most int64) {
+	least, most = min(least, h.least), max(most, h.most)
+	shift := h.shift
+	for h.grid.Position(most)>>shift-h.grid.Position(least)>>shift >= h.layout.MaxBuckets {
+		shift++
+	}
+	h.reshape(shift, least, most)
+	h.least, h.most = least, most
+}
+
+// reshape changes the shift to a higher one, or keeps it. It makes counters for
+// the buckets from that of least to that of most, and for some more around
+// them. There are no values if most is 0.
+func (h *Histogram) reshape(shift uint, least, most int64) {
+	const chunk = 8 // the range grows by this many buckets, whose smallest counters fill a word
+	old, first, k := h.counters, h.first, shift-h.shift
+	h.shift, h.layout.Schema = shift, int(h.grid.Schema)-int(shift)
+	if most == 0 {
+		return
+	}
+	low, high := h.grid.Position(least)>>shift, h.grid.Position(most)>>shift
+	if k == 0 && low >= first && high < first+old.len() {
+		return
+	}
+	h.first = low &^ (chunk - 1)
+	h.counters = newCounters((high|(chunk-1))+1-h.first, old.width)
+	for i, n := range old.all() {
+		if n > 0 {
+			h.counters.add((first+i)>>k-h.first, n)
+		}
 	}
 }

@@ -5,7 +5,7 @@ package exphist
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"sync"
 
 	"github.com/regometer/regometer/internal/grid"
@@ -39,23 +39,24 @@ func (u Unit) perExported() uint64 {
 
 // The ranges of a layout's fields.
 const (
-	MinSchema = -4 // a bucket spans 16 powers of two
-	MaxSchema = 8  // 256 buckets for each power of two
-
-	// MinBuckets is the smallest MaxBuckets. This many buckets of the coarsest
-	// schema hold all positive integers of any unit.
-	MinBuckets = 5
+	minSchema  = -4 // a bucket spans 16 powers of two
+	maxSchema  = 8  // 256 buckets for each power of two
+	minBuckets = 5  // of the coarsest schema, which hold all positive integers of any unit
+	maxBounds  = 100
 )
 
 // Layout is the shape of a histogram's buckets.
 type Layout struct {
 	Unit       Unit
-	Schema     int // the resolution, 2^Schema buckets for each power of two; from MinSchema to MaxSchema
-	MaxBuckets int // limits the contiguous buckets: a histogram that needs more reduces its schema; at least MinBuckets
+	Schema     int // the resolution, 2^Schema buckets for each power of two; from -4 to 8
+	MaxBuckets int // limits the contiguous buckets: a histogram that needs more reduces its schema; at least 5
 
-	// Bounds are explicit bounds. Counts by bounds and counts by buckets do not
-	// depend on each other.
-	Bounds *Bounds
+	// Bounds are explicit bounds, in the recorded unit: at most 100 ascending
+	// positive integers. Beside its buckets, a histogram counts exactly how many
+	// values are at most each bound. Prometheus calls these counts classic
+	// buckets, and puts the bound into the label le. Do not change the slice of
+	// a snapshot's layout.
+	Bounds []int64
 }
 
 // DefaultLayout returns the layout with schema 5, at most 640 buckets, and no
@@ -63,21 +64,38 @@ type Layout struct {
 // long as the values span no more than 20 powers of two.
 func DefaultLayout(u Unit) Layout { return Layout{Unit: u, Schema: 5, MaxBuckets: 640} }
 
-// RelativeError returns the largest relative error of a quantile. It is
-// (b−1)/(b+1), where b is the ratio of a bucket's bounds. It is 0.0108 for
-// schema 5, and 0.33 for schema 0.
-func (l Layout) RelativeError() float64 {
-	return math.Tanh(math.Ldexp(math.Ln2/2, -l.Schema))
-}
-
-func (l Layout) check() error {
+// Validate returns an error if a field is out of range. The error names the
+// field.
+func (l Layout) Validate() error {
 	switch {
 	case l.Unit >= units:
 		return fmt.Errorf("exphist: layout: Unit is %d: it must be Integer, Nanosecond, Microsecond or Millisecond", l.Unit)
-	case l.Schema < MinSchema || l.Schema > MaxSchema:
-		return fmt.Errorf("exphist: layout: Schema is %d: it must be from %d to %d", l.Schema, MinSchema, MaxSchema)
-	case l.MaxBuckets < MinBuckets:
-		return fmt.Errorf("exphist: layout: MaxBuckets is %d: it must be at least %d", l.MaxBuckets, MinBuckets)
+	case l.Schema < minSchema || l.Schema > maxSchema:
+		return fmt.Errorf("exphist: layout: Schema is %d: it must be from %d to %d", l.Schema, minSchema, maxSchema)
+	case l.MaxBuckets < minBuckets:
+		return fmt.Errorf("exphist: layout: MaxBuckets is %d: it must be at least %d", l.MaxBuckets, minBuckets)
+	case len(l.Bounds) > maxBounds:
+		return fmt.Errorf("exphist: layout: there are %d Bounds: at most %d are allowed", len(l.Bounds), maxBounds)
+	}
+	for i, n := range l.Bounds {
+		switch {
+		case n <= 0:
+			return fmt.Errorf("exphist: layout: Bounds[%d] is %d: a bound must be at least 1", i, n)
+		case i > 0 && n <= l.Bounds[i-1]:
+			return fmt.Errorf("exphist: layout: Bounds[%d] is %d, after %d: bounds must ascend", i, n, l.Bounds[i-1])
+		}
+	}
+	return nil
+}
+
+// mergeable returns an error if histograms of l and o have nothing in common.
+func (l Layout) mergeable(o Layout) error {
+	if l.Unit != o.Unit {
+		return fmt.Errorf("exphist: merge: one histogram is in %ss and the other in %ss: record both in the same unit", l.Unit, o.Unit)
+	}
+	if !slices.Equal(l.Bounds, o.Bounds) {
+		return fmt.Errorf("exphist: merge: one histogram has the bounds %v and the other %v: use equal bounds, or see Snapshot.Rebound",
+			l.Bounds, o.Bounds)
 	}
 	return nil
 }
@@ -88,7 +106,7 @@ func parent(i, k int) int { return (i-1)>>k + 1 }
 
 // grids has the grid of each unit and schema. The first histogram that needs a
 // grid computes it.
-var grids [units][MaxSchema + 1]struct {
+var grids [units][maxSchema + 1]struct {
 	once sync.Once
 	grid *grid.Grid
 }

@@ -3,10 +3,7 @@
 
 package exphist
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Merge adds the values of o, which may be s itself. MaxBuckets becomes the
 // smaller one of the two. The schema becomes the highest one that is not above
@@ -45,53 +42,6 @@ func (s *Snapshot) Merge(o *Snapshot) error {
 	s.negatives += o.negatives
 	s.count += o.count
 	s.sum = s.sum.plus(o.sum)
-	return nil
-}
-
-func (l Layout) mergeable(o Layout) error {
-	if l.Unit != o.Unit {
-		return fmt.Errorf("exphist: merge: one histogram is in %ss and the other in %ss: record both in the same unit", l.Unit, o.Unit)
-	}
-	if !l.Bounds.Equal(o.Bounds) {
-		return fmt.Errorf("exphist: merge: one histogram has the bounds %v and the other %v: use equal bounds, or see Snapshot.Rebound",
-			l.Bounds, o.Bounds)
-	}
-	return nil
-}
-
-// Merge adds the values of s. The schema becomes the highest one that is not
-// above either schema and needs no more buckets than the histogram's
-// MaxBuckets. Merge fails, and changes nothing, if the units or the bounds
-// differ.
-func (h *Histogram) Merge(s *Snapshot) error {
-	if s.layout.MaxBuckets == 0 {
-		return nil
-	}
-	if err := h.layout.mergeable(s.layout); err != nil {
-		return err
-	}
-	h.lock()
-	defer h.unlock()
-	h.zeros.Add(s.zeros)
-	h.negatives.Add(s.negatives)
-	below := s.zeros
-	for class, n := range s.atMost {
-		h.addClass(class, n-below)
-		below = n
-	}
-	h.reduceTo(s.layout.Schema)
-	if s.most == 0 {
-		return nil
-	}
-	h.include(s.least, s.most)
-	shift := h.state.Load().shift
-	k := s.layout.Schema - (int(h.grid.Schema) - int(shift))
-	for i, n := range s.counts {
-		if n > 0 {
-			h.addCount((s.first+i-1)>>k-h.grid.Base>>shift, n)
-		}
-	}
-	h.addSum(s.sum)
 	return nil
 }
 

@@ -6,9 +6,10 @@ package exphist
 import "math"
 
 // Quantile returns the value of rank ⌈q·n⌉ among the n values that are not
-// negative, in the recorded unit. The result is from Min to Max, and its
-// relative error is at most Layout.RelativeError. Quantile returns Min for q ≤
-// 0, Max for q ≥ 1, and NaN if q is NaN or there are no values.
+// negative, in the recorded unit. The result is from Min to Max. Its relative
+// error is at most (b−1)/(b+1), where b is the ratio of a bucket's bounds:
+// 0.0108 for schema 5, and 0.33 for schema 0. Quantile returns Min for q ≤ 0,
+// Max for q ≥ 1, and NaN if q is NaN or there are no values.
 func (s *Snapshot) Quantile(q float64) float64 {
 	var one [1]float64
 	return s.AppendQuantiles(one[:0], q)[0]
@@ -67,7 +68,7 @@ func (s *Snapshot) rank(q float64) uint64 {
 // error. It is the harmonic mean of the smallest and the largest value that the
 // bucket may hold.
 func (s *Snapshot) middle(i int) float64 {
-	b := s.layout.bucket(i)
-	low, high := float64(max(b.Low, s.least)), float64(min(b.High, s.most))
+	least, most := s.layout.limits(i)
+	low, high := float64(max(least, s.least)), float64(min(most, s.most))
 	return min(max(2*low*(high/(low+high)), low), high)
 }

@@ -25,7 +25,7 @@ type Content struct {
 // no histogram can have the content c, Restore fails and empties s.
 func (s *Snapshot) Restore(c *Content) error {
 	s.Reset()
-	if err := c.Layout.check(); err != nil {
+	if err := c.Layout.Validate(); err != nil {
 		return err
 	}
 	count, err := c.count()
@@ -66,13 +66,15 @@ func (c *Content) count() (uint64, error) {
 		if count, carry = bits.Add64(count, n, 0); carry != 0 {
 			return 0, errors.New("there are 2^64 values or more")
 		}
-		b := c.Layout.bucket(c.First + i)
-		low = low.plus(times(n, max(b.Low, c.Least)))
-		high = high.plus(times(n, min(b.High, c.Most)))
+		least, most := c.Layout.limits(c.First + i)
+		low = low.plus(times(n, max(least, c.Least)))
+		high = high.plus(times(n, min(most, c.Most)))
 	}
 	// At least one value is the smallest, and one is the largest.
-	low = low.plus(times(1, c.Most-max(c.Layout.bucket(c.First+last).Low, c.Least)))
-	high = high.minus(times(1, min(c.Layout.bucket(c.First).High, c.Most)-c.Least))
+	lowest, _ := c.Layout.limits(c.First + last)
+	_, highest := c.Layout.limits(c.First)
+	low = low.plus(times(1, c.Most-max(lowest, c.Least)))
+	high = high.minus(times(1, min(highest, c.Most)-c.Least))
 	if sum.less(low) || high.less(sum) {
 		return 0, errors.New("the sum does not fit the buckets")
 	}

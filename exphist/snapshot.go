@@ -4,7 +4,6 @@
 package exphist
 
 import (
-	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -92,53 +91,29 @@ func (s *Snapshot) Buckets() (first int, counts []uint64) { return s.first, s.co
 // there is no bound i.
 func (s *Snapshot) CountAtMost(i int) uint64 { return s.atMost[i] }
 
-// Rebound replaces the layout's bounds. CountAtMost becomes 0 for all of them,
-// because the old values cannot be counted again. It counts values that are
-// merged into s later. Rebound changes nothing else. It has no effect if the
-// bounds are equal, or if s is the zero value.
-func (s *Snapshot) Rebound(b *Bounds) {
-	if s.layout.MaxBuckets == 0 || s.layout.Bounds.Equal(b) {
+// Rebound replaces the layout's bounds by a copy of these, which must be valid
+// bounds of a Layout. CountAtMost becomes 0 for all of them, because the old
+// values cannot be counted again. It counts values that are merged into s later.
+// Rebound changes nothing else. It has no effect if the bounds are equal, or if
+// s is the zero value.
+func (s *Snapshot) Rebound(bounds []int64) {
+	if s.layout.MaxBuckets == 0 || slices.Equal(s.layout.Bounds, bounds) {
 		return
 	}
-	s.layout.Bounds = b
+	s.layout.Bounds = slices.Clone(bounds)
 	s.clearAtMost()
 }
 
 // clearAtMost sets s.atMost to a zero for each bound.
 func (s *Snapshot) clearAtMost() {
-	s.atMost = slices.Grow(s.atMost[:0], s.layout.Bounds.Len())[:s.layout.Bounds.Len()]
+	s.atMost = slices.Grow(s.atMost[:0], len(s.layout.Bounds))[:len(s.layout.Bounds)]
 	clear(s.atMost)
 }
 
-// Bucket is a bucket of a histogram. It holds the integers from Low to High,
-// both included.
-type Bucket struct {
-	Index     int // as in Snapshot.Buckets
-	Low, High int64
-	Count     uint64
-}
-
-// All returns an iterator over the buckets that are not empty, in ascending
-// order, without the zero bucket.
-func (s *Snapshot) All() iter.Seq[Bucket] {
-	return func(yield func(Bucket) bool) {
-		for k, n := range s.counts {
-			if n == 0 {
-				continue
-			}
-			b := s.layout.bucket(s.first + k)
-			b.Count = n
-			if !yield(b) {
-				return
-			}
-		}
-	}
-}
-
-// bucket returns bucket i, without its count.
-func (l Layout) bucket(i int) Bucket {
+// limits returns the smallest and the largest integer in bucket i.
+func (l Layout) limits(i int) (low, high int64) {
 	g, k := gridOf(l.Unit, l.Schema), max(-l.Schema, 0)
-	return Bucket{Index: i, Low: g.Upper((i-1)<<k) + 1, High: g.Upper(i << k)}
+	return g.Upper((i-1)<<k) + 1, g.Upper(i << k)
 }
 
 // Reset empties s. It keeps the memory for the next use.

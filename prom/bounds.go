@@ -15,24 +15,15 @@ import (
 // DefaultBounds returns 17 explicit bounds for rollup.Options, from 50 µs to
 // 10 s. They are close where most decisions are, and above usual time-outs of
 // http.send. TestBuckets in bench/project compares their errors with others'.
-func DefaultBounds() *exphist.Bounds {
-	b, err := exphist.NewBounds(
-		50e3, 100e3, 150e3, 250e3, 400e3, 600e3,
-		1e6, 2e6, 4e6, 10e6, 20e6, 50e6, 100e6, 500e6, 1.25e9, 6e9, 10e9)
-	if err != nil {
-		panic(err) // the bounds are valid
-	}
-	return b
+func DefaultBounds() []int64 {
+	return []int64{50e3, 100e3, 150e3, 250e3, 400e3, 600e3,
+		1e6, 2e6, 4e6, 10e6, 20e6, 50e6, 100e6, 500e6, 1.25e9, 6e9, 10e9}
 }
 
 // Bounds returns explicit bounds for rollup.Options. The seconds must be
 // positive, must ascend, and must be whole numbers of nanoseconds. +Inf must
-// not be among them, because that bound always exists. Without seconds, Bounds
-// returns nil. It fails if a number is invalid. The error names the number.
-func Bounds(seconds ...float64) (*exphist.Bounds, error) {
-	if len(seconds) == 0 {
-		return nil, nil
-	}
+// not be among them, because that bound always exists. It fails if a number is invalid. The error names the number.
+func Bounds(seconds ...float64) ([]int64, error) {
 	ns := make([]int64, len(seconds))
 	for i, s := range seconds {
 		n, err := nanoseconds(s)
@@ -41,11 +32,12 @@ func Bounds(seconds ...float64) (*exphist.Bounds, error) {
 		}
 		ns[i] = n
 	}
-	b, err := exphist.NewBounds(ns...)
-	if err != nil {
+	layout := exphist.DefaultLayout(exphist.Nanosecond)
+	layout.Bounds = ns
+	if err := layout.Validate(); err != nil {
 		return nil, fmt.Errorf("prom: %w", err)
 	}
-	return b, nil
+	return ns, nil
 }
 
 // nanoseconds converts seconds to nanoseconds. It takes seconds as the decimal
@@ -63,6 +55,6 @@ func nanoseconds(seconds float64) (int64, error) {
 	return ns.Num().Int64(), nil
 }
 
-// seconds returns the label le of bound i. It is the number that Bounds was
+// inSeconds returns the label le of a bound. It is the number that Bounds was
 // given, because both are the float64 nearest to the same decimal.
-func seconds(b *exphist.Bounds, i int) float64 { return float64(b.At(i)) / 1e9 }
+func inSeconds(bound int64) float64 { return float64(bound) / 1e9 }

@@ -105,15 +105,15 @@ func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
 	b.classic(m, e, bounds)
 	h.desc, h.metric.labels, h.metric.histogram = f.desc, h.labels.set(f, labels), m
 	b.metrics = append(b.metrics, h)
-	b.series += textSeries(bounds.Len())
+	b.series += textSeries(len(bounds))
 }
 
 // classic gives m the classic buckets of e, one for each explicit bound.
-func (b *builder) classic(m *dto.Histogram, e *exphist.Snapshot, bounds *exphist.Bounds) {
-	m.Bucket = make([]*dto.Bucket, bounds.Len())
-	for i := range m.Bucket {
+func (b *builder) classic(m *dto.Histogram, e *exphist.Snapshot, bounds []int64) {
+	m.Bucket = make([]*dto.Bucket, len(bounds))
+	for i, bound := range bounds {
 		k := b.buckets.next()
-		k.count, k.bound = e.CountAtMost(i), seconds(bounds, i)
+		k.count, k.bound = e.CountAtMost(i), inSeconds(bound)
 		k.message.CumulativeCount, k.message.UpperBound = &k.count, &k.bound
 		m.Bucket[i] = &k.message
 	}

@@ -53,8 +53,9 @@
 //
 // # Performance considerations
 //
-// Recording never waits for a scrape, because Collect works on a copy of the
-// rollup. The next scrape uses the copy's memory again. The metrics of a scrape
+// Collect works on a copy of the rollup, so recording waits for a scrape at most
+// as long as the copy of one histogram takes. The next scrape uses the copy's
+// memory again. The metrics of a scrape
 // are new memory, in few large blocks, because a registry hands them on. The
 // rollup's limits also limit the number of series, see MaxSeries.
 //

@@ -14,7 +14,7 @@ import "github.com/regometer/regometer/rollup"
 // The metric <namespace>_decision_metric_series has the current number.
 func MaxSeries(o rollup.Options) (int, error) {
 	size, err := o.Size()
-	stage := textSeries(o.Bounds.Len()) + 1 // durations and self time
+	stage := textSeries(len(o.Bounds)) + 1 // durations and self time
 	return size.Paths*(outcomes+size.PathStages*stage) +
 		size.Stages*stage +
 		size.Counters +

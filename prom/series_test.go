@@ -6,6 +6,7 @@ package prom_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,10 +103,10 @@ func TestMaxSeries(t *testing.T) {
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	want := bounds(t, 5e-05, 0.0001, 0.00015, 0.00025, 0.0004, 0.0006, 0.001, 0.002, 0.004, 0.01, 0.02, 0.05, 0.1, 0.5, 1.25, 6, 10).Bounds
-	if got := prom.DefaultBounds(); !got.Equal(want) {
+	if got := prom.DefaultBounds(); !slices.Equal(got, want) {
 		t.Errorf("the default bounds are %v, want %v", got, want)
 	}
-	if none, err := prom.Bounds([]float64{}...); none != nil || err != nil {
+	if none, err := prom.Bounds([]float64{}...); len(none) != 0 || err != nil {
 		t.Errorf("no seconds are the bounds %v, %v, want nil", none, err)
 	}
 	for _, test := range []struct {

@@ -38,13 +38,7 @@ func (r *Rollup) newDurations(at *atomic.Pointer[durations]) *durations {
 	if d := at.Load(); d != nil {
 		return d
 	}
-	layout := exphist.DefaultLayout(exphist.Nanosecond)
-	layout.Bounds = r.options.Bounds
-	h, err := exphist.NewLayout(layout)
-	if err != nil {
-		panic(err) // the default layout is valid
-	}
-	d := &durations{histogram: h}
+	d := &durations{histogram: exphist.New(r.options.layout())}
 	at.Store(d)
 	return d
 }

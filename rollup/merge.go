@@ -23,7 +23,7 @@ import (
 func (r *Rollup) Merge(s *Snapshot) error {
 	for t := range s.histograms() {
 		l := t.Histogram.Layout()
-		if countDurations(t) > 0 && (l.Unit != exphist.Nanosecond || !l.Bounds.Equal(r.options.Bounds)) {
+		if countDurations(t) > 0 && (l.Unit != exphist.Nanosecond || !slices.Equal(l.Bounds, r.options.Bounds)) {
 			return fmt.Errorf("rollup: merge: the histogram of stage %q is in %ss with the explicit bounds %v: "+
 				"it must be in nanoseconds with the bounds %v", t.Stage, l.Unit, l.Bounds, r.options.Bounds)
 		}
@@ -79,13 +79,13 @@ func (r *Rollup) Merge(s *Snapshot) error {
 // countDurations returns the number of durations, including negative ones.
 func countDurations(t *StageTotal) uint64 { return t.Histogram.Count() + t.Histogram.Negatives() }
 
-// Rebound replaces the explicit bounds of all histograms. The counts by the new
+// Rebound replaces the explicit bounds of all histograms by valid ones. The counts by the new
 // bounds begin at 0, because earlier durations cannot be counted again. Nothing
 // else changes. Rebound has no effect on histograms that have these bounds
 // already.
-func (s *Snapshot) Rebound(b *exphist.Bounds) {
+func (s *Snapshot) Rebound(bounds []int64) {
 	for t := range s.histograms() {
-		t.Histogram.Rebound(b)
+		t.Histogram.Rebound(bounds)
 	}
 }
 

@@ -32,9 +32,9 @@ type Options struct {
 	// to over all paths. nil means DefaultPathStages.
 	PathStages []string
 
-	// Bounds are the explicit bounds of all histograms, in nanoseconds. nil
-	// means none.
-	Bounds *exphist.Bounds
+	// Bounds are the explicit bounds of all histograms, in nanoseconds, see
+	// [exphist.Layout].
+	Bounds []int64
 }
 
 // Size holds the limits of a rollup's contents, whatever decisions are added.
@@ -82,9 +82,19 @@ func (o Options) complete() (Options, stages.Table, error) {
 		}
 	}
 	o.Counters = counters
+	if err := o.layout().Validate(); err != nil {
+		return o, stages.Table{}, fmt.Errorf("rollup: Bounds: %w", err)
+	}
 	table, err := newStageTable(o.Stages)
 	if err == nil {
 		err = keepByPath(table, o.PathStages)
 	}
 	return o, table, err
+}
+
+// layout returns the layout of all histograms.
+func (o Options) layout() exphist.Layout {
+	l := exphist.DefaultLayout(exphist.Nanosecond)
+	l.Bounds = o.Bounds
+	return l
 }

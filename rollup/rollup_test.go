@@ -322,31 +322,21 @@ func TestMergeOverflow(t *testing.T) {
 // fit. Nothing changes. Rebound gives a snapshot other bounds.
 func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
-	bounds := func(ns ...int64) *exphist.Bounds {
-		b, err := exphist.NewBounds(ns...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
 	numbers := []rollup.Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_parse_ns", 60}}
-	from, right := newRollup(t, rollup.Options{Bounds: bounds(10, 1000)}), newRollup(t, rollup.Options{Bounds: bounds(10, 2000)})
+	from, right := newRollup(t, rollup.Options{Bounds: []int64{10, 1000}}), newRollup(t, rollup.Options{Bounds: []int64{10, 2000}})
 	from.Add(rollup.Decision{Path: "p", Numbers: numbers})
 	right.Add(rollup.Decision{Path: "right", Numbers: numbers})
 	s, before := snapshotOf(from), snapshotOf(right)
 	layout := exphist.DefaultLayout(exphist.Integer)
-	layout.Bounds = bounds(10, 2000)
-	h, err := exphist.NewLayout(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout.Bounds = []int64{10, 2000}
+	h := exphist.New(layout)
 	h.Record(3)
 	integers := rollup.StageTotal{Stage: "rego_query_eval"}
 	h.Snapshot(&integers.Histogram)
-	r := newRollup(t, rollup.Options{Bounds: bounds(10, 2000)})
+	r := newRollup(t, rollup.Options{Bounds: []int64{10, 2000}})
 	for want, s := range map[string]*rollup.Snapshot{
-		`stage "server_handler" is in nanoseconds with the explicit bounds 10, 1000: it must be in nanoseconds with the bounds 10, 2000`: {Paths: slices.Concat(before.Paths, s.Paths)},
-		`the explicit bounds 10, 1000`:  {Stages: slices.Concat(before.Stages, s.Stages)},
+		`stage "server_handler" is in nanoseconds with the explicit bounds [10 1000]: it must be in nanoseconds with the bounds [10 2000]`: {Paths: slices.Concat(before.Paths, s.Paths)},
+		`the explicit bounds [10 1000]`:  {Stages: slices.Concat(before.Stages, s.Stages)},
 		`stage "rego_query_eval" is in`: {Stages: []rollup.StageTotal{before.Stages[0], integers}},
 	} {
 		if err := r.Merge(s); err == nil || !strings.Contains(err.Error(), want) {
@@ -354,7 +344,7 @@ func TestMergeRefuses(t *testing.T) {
 		}
 	}
 	requireSame(t, contentsOf(t, r), newContents())
-	s.Rebound(bounds(10, 2000))
+	s.Rebound([]int64{10, 2000})
 	if err := r.Merge(s); err != nil {
 		t.Fatal(err)
 	}

@@ -102,10 +102,9 @@ func causeOf(m *stages.Metric, d *Decision) Cause {
 }
 
 // Snapshot copies the rollup's contents into s. It uses the memory of s again,
-// so the caller must no longer use the former contents. Add never waits for
-// Snapshot. Of decisions that are being added, parts may be missing. Each
-// histogram is consistent in itself. No number is smaller than in an earlier
-// snapshot, except totals that wrapped.
+// so the caller must no longer use the former contents. Of decisions that are
+// being added, parts may be missing. Each histogram is consistent in itself. No
+// number is smaller than in an earlier snapshot, except totals that wrapped.
 func (r *Rollup) Snapshot(s *Snapshot) {
 	s.Overflow = Overflow{
 		Paths: r.overflow.paths.Load(), Stages: r.overflow.stages.Load(),

@@ -34,7 +34,7 @@ func TestBuckets(t *testing.T) {
 	mixes := bucketMixes(t)
 	table := "| durations | exact | native | classic |\n|---|---|---|---|\n"
 	for _, m := range mixes {
-		h := exphist.New(exphist.Nanosecond)
+		h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
 		var exact, native, classic []string
 		for _, d := range m.durations {
 			h.Record(d)
@@ -111,12 +111,12 @@ func (m mix) exact(q float64) float64 {
 }
 
 // interpolated returns what Prometheus' histogram_quantile makes of buckets.
-func (m mix) interpolated(b *exphist.Bounds, q float64) float64 {
+func (m mix) interpolated(bounds []int64, q float64) float64 {
 	rank := q * float64(len(m.durations))
 	low, below := 0.0, 0.0
-	for i := range b.Len() {
-		high := float64(b.At(i))
-		at, _ := slices.BinarySearch(m.durations, b.At(i)+1)
+	for _, bound := range bounds {
+		high := float64(bound)
+		at, _ := slices.BinarySearch(m.durations, bound+1)
 		if n := float64(at); n >= rank {
 			return low + (high-low)*(rank-below)/(n-below)
 		}

@@ -25,15 +25,6 @@ func (d *durations) text() string {
 	return histogramText(&s)
 }
 
-// newHistogram returns an empty histogram of Layout.
-func newHistogram() *exphist.Histogram {
-	h, err := exphist.NewLayout(Layout)
-	if err != nil {
-		panic(err)
-	}
-	return h
-}
-
 // randomValues returns up to n values of one of several kinds.
 func randomValues(r *rand.Rand, n int) []int64 {
 	values, kind := make([]int64, r.IntN(n+1)), r.IntN(5)
@@ -82,7 +73,7 @@ func checkDurations(t *testing.T, r *rand.Rand, extra ...int64) {
 			merge(i, &s)
 		default:
 			values := [][]int64{randomValues(r, 1<<r.IntN(12)), {1 + int64(r.IntN(1e6))}, many}[max(r.IntN(8)-5, 0)]
-			h, s := newHistogram(), new(exphist.Snapshot)
+			h, s := exphist.New(Layout), new(exphist.Snapshot)
 			for _, n := range slices.Concat(values, extra) {
 				all[i].record(n)
 				h.Record(n)

@@ -12,7 +12,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -193,12 +192,9 @@ func groupText(x *Group) string {
 // histogramText returns all that a snapshot holds.
 func histogramText(s *exphist.Snapshot) string {
 	hi, lo := s.Sum()
+	first, counts := s.Buckets()
 	text := fmt.Append(nil, s.Layout(), s.Zeros(), s.Negatives(), s.Count(), hi, lo, s.Min(), s.Max())
-	for b := range s.All() {
-		text = strconv.AppendInt(append(text, ' '), int64(b.Index), 10)
-		text = strconv.AppendUint(append(text, ':'), b.Count, 10)
-	}
-	return string(text)
+	return string(fmt.Append(append(text, ' '), first, counts))
 }
 
 // modelCell is what the decisions of a group, or of a slice of it, came to.
@@ -436,7 +432,7 @@ func (c *modelCell) add(outcome outcome.Outcome, counters map[string]uint64, tim
 		s := c.stages[x.stage]
 		if s == nil {
 			s = &Stage{Name: x.stage}
-			c.stages[x.stage], c.histograms[x.stage] = s, newHistogram()
+			c.stages[x.stage], c.histograms[x.stage] = s, exphist.New(Layout)
 		}
 		if x.value == 0 {
 			s.Unfinished++

@@ -21,7 +21,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/util"
 
-	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
@@ -41,9 +40,9 @@ type settings struct {
 	PathStages []string
 	// MaxSeries limits the series of a scrape by text.
 	MaxSeries int
-	// ClassicBuckets has the upper bounds of the classic buckets. nil means no
-	// buckets.
-	ClassicBuckets *exphist.Bounds
+	// ClassicBuckets has the upper bounds of the classic buckets, in
+	// nanoseconds.
+	ClassicBuckets []int64
 	// Stages extends the known stages. A Stage replaces a known one with the
 	// same name.
 	Stages []rollup.Stage
@@ -323,7 +322,7 @@ func (v value) integer(to *int, highest int) error {
 	return nil
 }
 
-func (v value) bounds(to **exphist.Bounds) error {
+func (v value) bounds(to *[]int64) error {
 	last, seconds := 0.0, []float64(nil)
 	err := list(v, &seconds, func(v value, bound *float64) error {
 		*bound = v.number()
@@ -456,7 +455,7 @@ func (c *settings) check() error {
 	if series += ownSeries + maxRevisions; series > c.MaxSeries {
 		return fmt.Errorf("max_series is %d, but with max_paths %d, %d path_stages and %d classic_buckets there can be %d series: "+
 			"raise max_series by %d or more, or lower the others",
-			c.MaxSeries, c.MaxPaths, len(c.PathStages), c.ClassicBuckets.Len(), series, series-c.MaxSeries)
+			c.MaxSeries, c.MaxPaths, len(c.PathStages), len(c.ClassicBuckets), series, series-c.MaxSeries)
 	}
 	return nil
 }

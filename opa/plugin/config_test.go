@@ -52,7 +52,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s is refused: %v", text, err)
 		}
 	}
-	if c, err := parseConfig([]byte(`{"paths": false, "classic_buckets": [], "path_stages": []}`)); err != nil || c.Paths.Enabled || c.PathStages == nil || len(c.PathStages) != 0 || c.ClassicBuckets != nil {
+	if c, err := parseConfig([]byte(`{"paths": false, "classic_buckets": [], "path_stages": []}`)); err != nil || c.Paths.Enabled || c.PathStages == nil || len(c.PathStages) != 0 || len(c.ClassicBuckets) != 0 {
 		t.Errorf("the configuration is %+v, %v, want no paths, buckets or stages", c, err)
 	}
 }

@@ -17,10 +17,7 @@ func snapshotOf(t testing.TB, schema int, values ...int64) *exphist.Snapshot {
 	t.Helper()
 	l := exphist.DefaultLayout(exphist.Nanosecond)
 	l.Schema = min(l.Schema, schema)
-	h, err := exphist.NewLayout(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := exphist.New(l)
 	for _, v := range values {
 		h.Record(v)
 	}

@@ -100,14 +100,18 @@ func binned(d *exphist.Snapshot) (bins []bin, most float64) {
 	first, counts := d.Buckets()
 	width := 1 + (len(counts)-1)/maxBins
 	place := math.MinInt
-	for b := range d.All() {
-		if at := (b.Index - first) / width; at != place {
+	end := func(i int) float64 { return math.Floor(1e9 * math.Exp2(math.Ldexp(float64(i), -d.Layout().Schema))) }
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		if at := i / width; at != place {
 			place = at
-			bins = append(bins, bin{low: float64(b.Low) - 1})
+			bins = append(bins, bin{low: end(first + i - 1)})
 		}
 		last := &bins[len(bins)-1]
-		last.high = float64(b.High)
-		last.share += float64(b.Count) / float64(d.Count())
+		last.high = end(first + i)
+		last.share += float64(n) / float64(d.Count())
 		most = max(most, last.share)
 	}
 	return bins, most
