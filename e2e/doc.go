@@ -11,10 +11,6 @@
 // REGOMETER_E2E may also be the path of an opa binary to test. The first run
 // builds promtool, which tests the rules.
 //
-// This command draws the pictures in docs/operating:
-//
-//	REGOMETER_E2E=1 go test -run TestFleet -update .
-//
 // go.work does not list this module: Prometheus and the Collector need newer
 // versions of some modules than OPA, and the workspace would move OPA's. OPA
 // itself needs a newer github.com/gobwas/glob than the Collector can have, so

@@ -32,9 +32,10 @@ func snippets(t *testing.T, document, language string) (found []string) {
 
 const documentedPrometheus = "# prometheus.yaml\n"
 
-// documentedIntervals returns the scrape intervals of the documented
-// configurations. Prometheus must read them, and their rules must exist.
-func documentedIntervals(t *testing.T) (found []time.Duration) {
+// TestDocumentedPrometheus: Prometheus reads the documented configurations, and
+// their rules exist.
+func TestDocumentedPrometheus(t *testing.T) {
+	found := 0
 	texts := append(snippets(t, "operating.md", "yaml"), snippets(t, "collecting.md", "yaml")...)
 	for _, text := range append(texts, documentedPrometheus+harness.Read(t, "dashboards/prometheus.yaml")) {
 		if !strings.HasPrefix(text, documentedPrometheus) {
@@ -44,10 +45,9 @@ func documentedIntervals(t *testing.T) (found []time.Duration) {
 		for _, file := range c.RuleFiles {
 			readRules(t, filepath.Join(harness.Root, "dashboards", filepath.Base(file)))
 		}
-		found = append(found, time.Duration(c.ScrapeConfigs[0].ScrapeInterval))
+		found++
 	}
-	require.Len(t, found, 3)
-	return found
+	assert.Equal(t, 3, found)
 }
 
 // TestDocumentedConfigurations: OPA runs with each documented configuration,
@@ -117,7 +117,7 @@ func classicForm(query string) string {
 }
 
 // TestDocumentedData: each documented query returns data, and the documented
-// metrics, labels and limits are the real ones.
+// metrics are the real ones.
 func TestDocumentedData(t *testing.T) {
 	harness.EndToEnd(t)
 	control := startControl(t)
@@ -160,12 +160,6 @@ func TestDocumentedData(t *testing.T) {
 		family := regexp.MustCompile(`_(bucket|count|sum)$`).ReplaceAllString(name, "")
 		assert.Contains(t, names, family, "documented but not on /metrics")
 	}
-	for _, label := range regexp.MustCompile(`(?:kind|reason|cause|outcome)="(\w+)"`).FindAllStringSubmatch(scrape, -1) {
-		want = append(want, "`"+label[1]+"`")
-	}
-	series := fmt.Sprintf("%d,%03d", maxSeries/1000, maxSeries%1000)
-	want = append(want, "never more than "+series+" series a server", "| "+series+" (`max_series`) |",
-		fmt.Sprintf("| %d | `make e2e` |", maxStoredSeries), fmt.Sprintf("| %d MiB | `make e2e` |", maxHeapGrowth>>20))
 	for _, part := range want {
 		assert.True(t, strings.Contains(text, part), "docs/operating.md does not contain %q", part)
 	}

@@ -27,18 +27,26 @@ import (
 // plugin gets all of them from the decision log.
 func TestExtAuthz(t *testing.T) {
 	harness.Need(t)
-	testEnvoy(t, harness.ExtAuthz(t))
-}
-
-// TestOPAEnvoyPlugin does the same with opa-envoy-plugin itself.
-func TestOPAEnvoyPlugin(t *testing.T) {
-	harness.Need(t)
-	binary := harness.EnvoyPlugin(t)
-	if binary == "" {
-		t.Skip("set OPA_ENVOY_PLUGIN to a folder with the source of github.com/open-policy-agent/opa-envoy-plugin, " +
-			"or to a binary that regometer build made of it")
+	binary := harness.ExtAuthz(t)
+	t.Parallel()
+	for _, path := range []string{"envoy/authz/allow", "envoy/authz/decision"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			startEnvoyServer(t, binary, path, true).checkCounts(t)
+		})
 	}
-	testEnvoy(t, binary)
+	// Without a decision log the plugin does not get these decisions. It counts
+	// the decisions of OPA's server, and OPA's log has a warning.
+	t.Run("no decision log", func(t *testing.T) {
+		t.Parallel()
+		e := startEnvoyServer(t, binary, "envoy/authz/allow", false)
+		e.askAll(t, 1)
+		settled := awaitScrapes(t, e.monitor)
+		for _, query := range []string{`sum(opa_decisions_total)`, `sum(opa_decisions_total{path="envoy/authz/usual"})`} {
+			assert.EqualValues(t, byServer, e.monitor.number(t, query, settled), query)
+		}
+		assert.Contains(t, e.Words(t), "The plugin sees no decisions of envoy_ext_authz_grpc, because decision_logs.plugin does not name it.")
+	})
 }
 
 // A check is a request that Envoy asks about, and the expected answer.
@@ -62,28 +70,6 @@ var slow = check{"GET", "/slow", 500 * time.Millisecond, codes.DeadlineExceeded,
 
 // byServer is the number of decisions of OPA's own server.
 const byServer = 7
-
-func testEnvoy(t *testing.T, binary string) {
-	t.Parallel()
-	for _, path := range []string{"envoy/authz/allow", "envoy/authz/decision"} {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			startEnvoyServer(t, binary, path, true).checkCounts(t)
-		})
-	}
-	// Without a decision log the plugin does not get these decisions. It counts
-	// the decisions of OPA's server, and OPA's log has a warning.
-	t.Run("no decision log", func(t *testing.T) {
-		t.Parallel()
-		e := startEnvoyServer(t, binary, "envoy/authz/allow", false)
-		e.askAll(t, 1)
-		settled := awaitScrapes(t, e.monitor)
-		for _, query := range []string{`sum(opa_decisions_total)`, `sum(opa_decisions_total{path="envoy/authz/usual"})`} {
-			assert.EqualValues(t, byServer, e.monitor.number(t, query, settled), query)
-		}
-		assert.Contains(t, e.Words(t), "The plugin sees no decisions of envoy_ext_authz_grpc, because decision_logs.plugin does not name it.")
-	})
-}
 
 // An envoyServer is an OPA that also answers Envoy.
 type envoyServer struct {

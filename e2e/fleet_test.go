@@ -51,7 +51,6 @@ func TestFleet(t *testing.T) {
 		"dashboards":         testDashboards,
 		"rules":              testRules,
 		"lint":               testLint,
-		"pictures":           testPictures,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, f) })
 	}
@@ -86,9 +85,6 @@ func startFleet(t *testing.T) *fleet {
 	awaitScrapes(t, f.native, f.classic)
 
 	duration := long(40*time.Second, 15*time.Second)
-	if *update {
-		duration = 3 * time.Minute
-	}
 	f.start = time.Now()
 	var all sync.WaitGroup
 	for i, m := range members {

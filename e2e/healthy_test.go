@@ -26,39 +26,34 @@ import (
 // deploy makes evaluation slower by a third.
 func TestHealthyDay(t *testing.T) {
 	t.Parallel()
-	for _, rules := range long([]string{nativeRules, classicRules}, []string{nativeRules}) {
-		t.Run(filepath.Base(rules), func(t *testing.T) {
-			t.Parallel()
-			var b strings.Builder
-			fmt.Fprintf(&b, "rule_files: [%q, %q]\nevaluation_interval: %s\ntests:\n- interval: 1m\n", rules, alertRules, long("1m", "2m"))
-			fmt.Fprintf(&b, "  promql_expr_test:\n")
-			queries := []string{
-				fmt.Sprintf(`count_over_time(ALERTS{alertstate="firing",alertname!="OPAServersSilent"}[%dm])`, healthyMinutes),
-				`count_over_time(ALERTS{alertname="OPAServersSilent",alertstate="firing"}[1d])`, // the first evening is unknown
-			}
-			var order []string
-			for _, g := range append(readRules(t, rules), readRules(t, alertRules)...) {
-				order = append(order, g.Name)
-				for _, r := range g.Rules {
-					if r.Record != "" && !strings.Contains(r.Record, "_self_") {
-						queries = append(queries, fmt.Sprintf("absent(%s == %[1]s)", r.Record)) // a number equals itself, NaN does not
-					}
-				}
-			}
-			for _, query := range queries {
-				fmt.Fprintf(&b, "  - {expr: '%s', eval_time: %dm, exp_samples: []}\n", query, healthyMinutes-1)
-			}
-			fmt.Fprintf(&b, "  input_series:\n")
-			series := healthySeries(rules == classicRules)
-			for _, name := range slices.Sorted(maps.Keys(series)) {
-				fmt.Fprintf(&b, "  - {series: '%s', values: '%s'}\n", name, strings.Join(series[name], " "))
-			}
-			fmt.Fprintf(&b, "group_eval_order: [%s]\n", strings.Join(order, ", "))
-			file := filepath.Join(t.TempDir(), "healthy.yaml")
-			require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o666))
-			harness.Promtool(t, "test", "rules", file)
-		})
+	var b strings.Builder
+	fmt.Fprintf(&b, "rule_files: [%q, %q]\nevaluation_interval: %s\ntests:\n- interval: 1m\n", nativeRules, alertRules, long("1m", "2m"))
+	fmt.Fprintf(&b, "  promql_expr_test:\n")
+	queries := []string{
+		fmt.Sprintf(`count_over_time(ALERTS{alertstate="firing",alertname!="OPAServersSilent"}[%dm])`, healthyMinutes),
+		`count_over_time(ALERTS{alertname="OPAServersSilent",alertstate="firing"}[1d])`, // the first evening is unknown
 	}
+	var order []string
+	for _, g := range append(readRules(t, nativeRules), readRules(t, alertRules)...) {
+		order = append(order, g.Name)
+		for _, r := range g.Rules {
+			if r.Record != "" && !strings.Contains(r.Record, "_self_") {
+				queries = append(queries, fmt.Sprintf("absent(%s == %[1]s)", r.Record)) // a number equals itself, NaN does not
+			}
+		}
+	}
+	for _, query := range queries {
+		fmt.Fprintf(&b, "  - {expr: '%s', eval_time: %dm, exp_samples: []}\n", query, healthyMinutes-1)
+	}
+	fmt.Fprintf(&b, "  input_series:\n")
+	series := healthySeries()
+	for _, name := range slices.Sorted(maps.Keys(series)) {
+		fmt.Fprintf(&b, "  - {series: '%s', values: '%s'}\n", name, strings.Join(series[name], " "))
+	}
+	fmt.Fprintf(&b, "group_eval_order: [%s]\n", strings.Join(order, ", "))
+	file := filepath.Join(t.TempDir(), "healthy.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o666))
+	harness.Promtool(t, "test", "rules", file)
 }
 
 const healthyMinutes = 2 * 24 * 60
@@ -67,7 +62,6 @@ const healthyMinutes = 2 * 24 * 60
 // value for each minute, in the notation of promtool, by series.
 type healthyFleet struct {
 	random  *rand.Rand
-	classic bool
 	series  map[string][]string
 	uploads [healthyMinutes][]healthyUpload
 }
@@ -93,8 +87,8 @@ var healthyPaths = []healthyPath{
 	{"other", 0.3, 0, 15e-6},
 }
 
-func healthySeries(classic bool) map[string][]string {
-	f := &healthyFleet{random: rand.New(rand.NewPCG(1, 2)), classic: classic, series: map[string][]string{}}
+func healthySeries() map[string][]string {
+	f := &healthyFleet{random: rand.New(rand.NewPCG(1, 2)), series: map[string][]string{}}
 	for i := range 5 {
 		// Two more servers in the day time.
 		f.server(fmt.Sprintf(`job="opa",instance="server-%d"`, i), 0.25, 190+1240*i, i >= 3)
@@ -296,21 +290,7 @@ func (f *healthyFleet) scrape(s *healthyServer, minute, bundle, lastOK int, uplo
 		for _, n := range counts {
 			total += n
 		}
-		if !f.classic {
-			samples[name] = fmt.Sprintf("{{schema:0 offset:-20 count:%v sum:%v buckets:%v}}", total, s.sums[name], counts)
-			continue
-		}
-		family, labels, _ := strings.Cut(name, "{")
-		values[family+"_count{"+labels] = total
-		values[family+"_sum{"+labels] = s.sums[name]
-		values[family+"_bucket{"+labels+`,le="+Inf"`] = total
-		for _, bound := range []float64{5e-5, 1e-4, 1.5e-4, 2.5e-4, 4e-4, 6e-4, 0.001, 0.002, 0.004, 0.01, 0.02, 0.05, 0.1, 0.5, 1.25, 6, 10} {
-			below := 0.0
-			for i, n := range counts { // evenly within a bucket
-				below += n * min(1, max(0, 2*bound/math.Exp2(float64(i-20))-1))
-			}
-			values[fmt.Sprintf("%s_bucket{%s,le=\"%v\"", family, labels, bound)] = below
-		}
+		samples[name] = fmt.Sprintf("{{schema:0 offset:-20 count:%v sum:%v buckets:%v}}", total, s.sums[name], counts)
 	}
 	for name, value := range values {
 		samples[name] = fmt.Sprint(value)
@@ -336,4 +316,10 @@ func addMinute(series map[string][]string, minute int, samples map[string]string
 			series[name] = append(values, value)
 		}
 	}
+}
+
+// labelled adds labels to a series such as name or name{a="b".
+func labelled(series, labels string) string {
+	name, own, _ := strings.Cut(series, "{")
+	return name + "{" + labels + "," + own + "}"
 }

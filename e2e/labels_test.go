@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,89 +23,6 @@ func applications(name string, n int) (modules, paths []string) {
 		paths = append(paths, fmt.Sprintf("more/%s%02d/allow", name, i))
 	}
 	return modules, paths
-}
-
-// TestLabelsAreThoseOfThePolicy asks two servers with one policy, which has
-// more paths than there are labels by default, in opposite orders. Each path
-// must have the same label on both, so that a fleet's sums are right. When the
-// policy loses paths, their counts stay until others need the room.
-func TestLabelsAreThoseOfThePolicy(t *testing.T) {
-	harness.EndToEnd(t)
-	control := startControl(t)
-	modules, paths := applications("app", 60)
-	fresh, freshPaths := applications("new", 30)
-	control.activate(t, "sixty", modules...)
-	up, down := startOPA(t, "upwards", control.config(nil)), startOPA(t, "downwards", control.config(nil))
-	m := startMonitor(t, map[string]string{up.name: up.address, down.name: down.address}, monitorOptions{})
-	awaitScrapes(t, m)
-	activate := func(revision string, modules ...string) {
-		control.activate(t, revision, modules...)
-		up.awaitRevision(t, revision)
-		down.awaitRevision(t, revision)
-	}
-	askAll := func(paths []string) {
-		up.decide(t, "{}", paths...)
-		paths = slices.Clone(paths)
-		slices.Reverse(paths)
-		down.decide(t, "{}", paths...)
-	}
-	var at time.Time
-	byPath := func(selector string) map[string]int {
-		got := map[string]int{}
-		for key, n := range m.byLabels(t, "sum by (path) (opa_decisions_total{"+selector+"}) > 0", at, [2]string{"path"}) {
-			got[key[0]] = n
-		}
-		return got
-	}
-	checkResets := func() { assert.Zero(t, m.number(t, `max(resets(opa_decisions_total[1h]))`, at), "resets") }
-
-	up.awaitRevision(t, "sixty")
-	down.awaitRevision(t, "sixty")
-	askAll(paths)
-	askAll(paths)
-	at = awaitScrapes(t, m)
-	assert.Equal(t, byPath(`instance="upwards"`), byPath(`instance="downwards"`))
-	own, total, before := 0, 0, byPath("")
-	for path, n := range before {
-		total += n
-		if slices.Contains(paths, path) {
-			own++
-			assert.Equal(t, 4, n, path)
-		}
-	}
-	assert.Equal(t, 4*60, total)
-	assert.GreaterOrEqual(t, own, 40, "paths with their own labels")
-
-	// Half of the paths are gone. Their decisions are other at once, and their
-	// series stay: no reset.
-	activate("thirty", modules[:30]...)
-	at = awaitScrapes(t, m)
-	before = byPath("")
-	gone := paths[40]
-	require.NotZero(t, before[gone], "%s has no label", gone)
-	up.decide(t, "{}", gone, gone, gone)
-	at = awaitScrapes(t, m)
-	before["other"] += 3
-	assert.Equal(t, before, byPath(""))
-	checkResets()
-
-	// As many new paths need the room: the series of the lost paths end, and no
-	// other counter goes back.
-	activate("new", append(slices.Clone(modules[:10]), fresh...)...)
-	askAll(freshPaths)
-	at = awaitScrapes(t, m)
-	now := byPath("")
-	assert.Zero(t, now[gone], gone)
-	for _, path := range freshPaths {
-		assert.Equal(t, 2, now[path], path)
-	}
-	checkResets()
-	// Over all paths, not one decision is missing.
-	for _, query := range []string{
-		"sum(opa_decision_received_total)", `histogram_count(sum(opa_decision_stage_duration_seconds{stage="server_handler"}))`,
-	} {
-		assert.EqualValues(t, 4*60+3+60, m.number(t, query, at), query)
-	}
 }
 
 // TestDecisionLogIsTheUsers: a binary of `regometer build` counts each decision

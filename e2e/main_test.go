@@ -3,12 +3,7 @@
 
 package e2e
 
-import (
-	"flag"
-	"testing"
-)
-
-var update = flag.Bool("update", false, "draw the pictures in docs/operating")
+import "testing"
 
 // long returns the first value, or with -short the second.
 func long[T any](full, short T) T {

@@ -5,11 +5,11 @@ package e2e
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -20,8 +20,6 @@ import (
 
 	"github.com/regometer/regometer/e2e/harness"
 )
-
-var soakTime = flag.Duration("soak", 0, "how long TestSoak takes, instead of a minute")
 
 const (
 	soakClients = 4
@@ -47,8 +45,10 @@ const (
 func TestSoak(t *testing.T) {
 	harness.EndToEnd(t)
 	duration := long(time.Minute, 20*time.Second)
-	if *soakTime > 0 {
-		duration = *soakTime
+	if given := os.Getenv("REGOMETER_SOAK"); given != "" { // such as 30m
+		var err error
+		duration, err = time.ParseDuration(given)
+		require.NoError(t, err)
 	}
 	control := startControl(t)
 	r := rand.New(rand.NewPCG(1, 2))

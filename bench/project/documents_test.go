@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +23,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/internal/app/opabuild"
-	"github.com/regometer/regometer/internal/app/opaserver"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -43,9 +43,10 @@ var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", ope
 // <!-- run: server -->, says how it runs:
 //
 //	(none)   in the repository's root, or the document's folder
-//	server   the same; it starts a server, which stops after the clients
-//	client   the same, while the server of the block before it runs
-//	beside   the same; it starts a program that runs beside those that follow
+//	server   the same; it starts a server at another port, which runs until the
+//	         next server starts or the document ends
+//	client   the same; it asks this server
+//	beside   the same; it starts a program that runs until the document ends
 //	module   in a new module with the example of docs/embedding.md, as if the
 //	         repository were released; the example must run, with a new OPA
 type block struct {
@@ -111,7 +112,6 @@ func TestDocumentsGo(t *testing.T) {
 // TestDocumentsCommands runs the commands in the documents, except those that
 // are steps of .ci/run themselves.
 func TestDocumentsCommands(t *testing.T) {
-	parent := t
 	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
 		t.Skip("builds and runs OPA: make test-slow runs it")
 	}
@@ -138,20 +138,13 @@ func TestDocumentsCommands(t *testing.T) {
 	places := strings.NewReplacer("path/to/opa", opaTree, "../regometer", checkout)
 	folders := map[string]string{operating: documentFolder(t, operating), collecting: documentFolder(t, collecting), reporting: t.TempDir(), containers: t.TempDir()}
 	steps := ciSteps(t)
+	_, newest := supported(t)
 	for _, document := range executed {
 		dir := folders[document]
 		if dir == "" {
 			dir = root
 		}
-		var server *opaserver.Server
-		stop := func() {
-			if server != nil {
-				if err := server.Stop(); err != nil {
-					t.Error(err)
-				}
-				server = nil
-			}
-		}
+		server, stopServer, stopBeside := "", func() {}, func() {}
 		for _, b := range blocks(t, document) {
 			if b.language != "sh" {
 				continue
@@ -162,42 +155,39 @@ func TestDocumentsCommands(t *testing.T) {
 					script += places.Replace(line)
 				}
 			}
-			if b.mode != "client" {
-				stop()
-			}
 			t.Run(fmt.Sprintf("%s:%d", document, b.line), func(t *testing.T) {
-				start := time.Now()
+				begin := time.Now()
 				switch b.mode {
-				case "client":
-					if server == nil {
-						t.Fatal("no server runs")
-					}
-					script = address.ReplaceAllLiteralString(script, strings.TrimPrefix(server.URL, "http://"))
-					fallthrough
-				case "":
+				case "", "client":
+					script = address.ReplaceAllLiteralString(script, server)
 					_, err = measure.Run(t.Context(), io.Discard, dir, env, "bash", "-c", script)
 				case "module":
 					script = fmt.Sprintf("go mod init example.com/app\ncp '%s/opa/examples/embed/main.go' .\n%sgo run . >&2\ngo list -m -f '{{.Version}}' %s",
 						checkout, script, opaPath)
 					var opa string
 					opa, err = measure.Run(t.Context(), io.Discard, t.TempDir(), slices.Concat(env, release.Env, []string{"GOSUMDB=off"}), "bash", "-c", script)
-					if err == nil && semver.Compare(strings.TrimSpace(opa), opabuild.NewestVersion) < 0 {
+					if err == nil && semver.Compare(strings.TrimSpace(opa), newest) < 0 {
 						t.Errorf("the module has OPA %q", opa)
 					}
 				case "beside":
-					err = startBeside(parent, dir, env, script)
+					stopBeside = start(t, dir, env, script)
 				case "server":
-					server, err = startServer(t, dir, env, script)
+					stopServer()
+					server = freeAddress(t)
+					script = regexp.MustCompile(` --addr `+address.String()).ReplaceAllString(strings.TrimSpace(script), "")
+					stopServer = start(t, dir, env, script+" --addr "+server)
+					await(t, "http://"+server+"/health?plugins")
 				default:
 					t.Fatalf("invalid mode %q", b.mode)
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Logf("%s: %.0f s", strings.TrimSpace(b.text), time.Since(start).Seconds())
+				t.Logf("%s: %.0f s", strings.TrimSpace(b.text), time.Since(begin).Seconds())
 			})
 		}
-		stop()
+		stopServer()
+		stopBeside()
 	}
 }
 
@@ -239,27 +229,49 @@ func documentFolder(t *testing.T, document string) string {
 	return dir
 }
 
-// startBeside runs a script until the end of the test.
-func startBeside(t *testing.T, dir string, env []string, script string) error {
-	cmd := exec.Command("bash", "-c", strings.ReplaceAll(script, "\nregometer ", "\nexec regometer "))
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return cmd.Start()
-}
-
 // address matches the address of a documented server, which is OPA's default.
 var address = regexp.MustCompile(`(127\.0\.0\.1|localhost):8181`)
 
-// startServer runs a script that starts a server, on a free port instead of its
-// own.
-func startServer(t *testing.T, dir string, env []string, script string) (*opaserver.Server, error) {
-	script = regexp.MustCompile(` --addr `+address.String()).ReplaceAllString(script, "")
-	// With exec, signals reach the server and not the shell.
-	script = regexp.MustCompile(`(?m)^regometer `).ReplaceAllString(strings.TrimSpace(script), "exec regometer ")
-	return opaserver.Start(t.Context(), opaserver.Options{
-		Name: "documented server", Command: []string{"bash", "-c", script + ` "$@"`, "bash"},
-		Dir: dir, Env: env, Log: filepath.Join(t.TempDir(), "log"),
-	})
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// start starts a script whose last command does not end by itself, and returns
+// a function that ends it.
+func start(t *testing.T, dir string, env []string, script string) (stop func()) {
+	t.Helper()
+	// With exec, signals reach the program and not the shell.
+	cmd := exec.Command("bash", "-c", strings.ReplaceAll(script, "\nregometer ", "\nexec regometer "))
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), env...), os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}
+
+// await returns once a server answers, which first may have to build OPA.
+func await(t *testing.T, url string) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		if r, err := http.Get(url); err == nil {
+			_ = r.Body.Close()
+			if r.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not answer", url)
+		}
+	}
 }
 
 // TestStageTable: docs/operating.md ends with the stages that rollup knows.

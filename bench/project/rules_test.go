@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 const (
@@ -70,11 +70,22 @@ func texts(t *testing.T, patterns ...string) map[string]string {
 	return found
 }
 
-// opaLimits returns what the newest OPA requires: its go line, and the version
-// of each dependency and of itself.
-func opaLimits(t *testing.T) (goVersion string, versions map[string]string) {
+// supported returns the oldest and the newest OPA that regometer build supports,
+// as its help says.
+func supported(t *testing.T) (oldest, newest string) {
 	t.Helper()
-	gomod := mustRun(t, "go", "list", "-C", "bench", "-m", "-f", "{{.GoMod}}", opaPath+"@"+opabuild.NewestVersion)
+	help := regexp.MustCompile(`(?s)tested with OPA (v\S+) to .*\(default "(v\S+)"\)`).FindStringSubmatch(mustRun(t, "go", "run", "./cmd/regometer", "build", "--help"))
+	if help == nil {
+		t.Fatal("regometer build --help does not say which OPA it supports")
+	}
+	return help[1], help[2]
+}
+
+// opaLimits returns what this OPA requires: its go line, and the version of each
+// dependency and of itself.
+func opaLimits(t *testing.T, newest string) (goVersion string, versions map[string]string) {
+	t.Helper()
+	gomod := mustRun(t, "go", "list", "-C", "bench", "-m", "-f", "{{.GoMod}}", opaPath+"@"+newest)
 	text, err := os.ReadFile(strings.TrimSpace(gomod))
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +94,7 @@ func opaLimits(t *testing.T) (goVersion string, versions map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	versions = map[string]string{opaPath: opabuild.NewestVersion}
+	versions = map[string]string{opaPath: newest}
 	for _, r := range opa.Require {
 		versions[r.Mod.Path] = r.Mod.Version
 	}
@@ -101,7 +112,8 @@ func TestModules(t *testing.T) {
 	for _, m := range modules {
 		released[m.Path] = true
 	}
-	goVersion, limits := opaLimits(t)
+	oldest, newest := supported(t)
+	goVersion, limits := opaLimits(t, newest)
 	for name, text := range texts(t, "go.mod", "*/go.mod") {
 		file, err := modfile.Parse(name, []byte(text), nil)
 		if err != nil {
@@ -125,12 +137,12 @@ func TestModules(t *testing.T) {
 			newer := limits[r.Mod.Path] != "" && semver.Compare(r.Mod.Version, limits[r.Mod.Path]) > 0
 			needsNewer = needsNewer || newer || r.Mod.Path == opaPath
 			if newer && !isOutside {
-				t.Errorf("%s requires %s, newer than the %s of OPA %s", name, r.Mod, limits[r.Mod.Path], opabuild.NewestVersion)
+				t.Errorf("%s requires %s, newer than the %s of OPA %s", name, r.Mod, limits[r.Mod.Path], newest)
 			}
 			// Programs that import the module opa keep their own OPA.
-			want := opabuild.NewestVersion
+			want := newest
 			if dir == "opa" {
-				want = opabuild.OldestVersion
+				want = oldest
 			}
 			if r.Mod.Path == opaPath && r.Mod.Version != want {
 				t.Errorf("%s requires OPA %s, want %s: run cd %s && GOWORK=off go get %s@%[3]s", name, r.Mod.Version, want, dir, opaPath)
@@ -140,7 +152,7 @@ func TestModules(t *testing.T) {
 			}
 		}
 		if isOutside && !needsNewer {
-			t.Errorf("%s requires nothing that is newer than OPA %s's: list the module in go.work", name, opabuild.NewestVersion)
+			t.Errorf("%s requires nothing that is newer than OPA %s's: list the module in go.work", name, newest)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func TestImageLabels(t *testing.T) {
 		t.Errorf("for %s", c.OS)
 	}
 	bin, tree := t.TempDir(), tinyOPA(t)
-	buildTiny(t, tree, bin, "--no-plugin")
+	succeed(t, "build", "--no-plugin", "--opa", tree, "-o", filepath.Join(bin, "opa"))
 	labels := must(opaLabels(t.Context(), filepath.Join(bin, "opa"), opabuild.Options{OPA: tree}))
 	if labels[ocispec.AnnotationDescription] != "Open Policy Agent with the drop-in metrics package of Regometer" ||
 		!strings.HasPrefix(labels[dropInLabel], "sha256:") || labels[regometerLabel] == "" || labels[ocispec.AnnotationRevision] != "" {

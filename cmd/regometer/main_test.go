@@ -4,23 +4,17 @@
 package main
 
 import (
-	"flag"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
-
-// TestGolden compares the output and the exit status of calls with testdata. No
-// call needs a network.
-func TestGolden(t *testing.T) {
+// TestCalls: wrong calls say what is wrong, and what to do. No call needs a
+// network.
+func TestCalls(t *testing.T) {
 	tree, empty, bin, program, recorded := tinyOPA(t), t.TempDir(), t.TempDir(), t.TempDir(), tinyOPA(t)
 	write(filepath.Join(bin, "log.xz"), "\xfd7zXZ\x00\x00\x04")
 	write(filepath.Join(program, "go.mod"), "module example.com/program\n\ngo 1.26\n")
@@ -29,125 +23,91 @@ func TestGolden(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", filepath.Join(t.TempDir(), "cache"))
 	t.Setenv("GOMODCACHE", t.TempDir())
 	t.Setenv("GOPROXY", "off")
-	type golden struct {
-		name, args string
-		setup      func(t *testing.T)
+	succeed(t, "build", "--no-plugin", "--opa", tree, "-o", filepath.Join(bin, "opa"))
+	succeed(t, "build", "--unmodified", "--opa", tree, "-o", filepath.Join(bin, "unmodified"))
+	succeed(t, "build", "--unmodified", "--opa", recorded, "-o", filepath.Join(bin, "recorded"))
+	places := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "PROGRAM", program, "GOTOOL", must(exec.LookPath("go")), "NEWEST", opabuild.NewestVersion)
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string // in what the call prints
+	}{
+		{"--help", 0, "Available Commands:"},
+		{"biuld", exitUsage, `unknown command "biuld"`},
+		{"build --unknown", exitUsage, "flags for go build come after the package and --"},
+		{"build ./a ./b", exitUsage, "name one package, not 2"},
+		{"build --opa NEWEST ./cmd/x", exitUsage, "--opa works only for OPA itself"},
+		{"build -C PROGRAM --upstream", exitUsage, "--upstream works only for OPA itself"},
+		{"build -C PROGRAM --unmodified", exitUsage, "--unmodified works only for OPA itself"},
+		{"build -C PROGRAM --write-source EMPTY/x", exitUsage, "--write-source works only for OPA itself"},
+		{"build -C PROGRAM/none", exitFailure, "there is no folder PROGRAM/none"},
+		{"build -C EMPTY", exitFailure, "EMPTY is not in a Go module"},
+		{"build -C PROGRAM", exitFailure, "finds no package github.com/open-policy-agent/opa/v1/metrics"},
+		{"build -C TREE", exitFailure, "TREE is OPA itself, not a program with OPA inside: use --opa TREE"},
+		{"build -C PROGRAM -- -modfile=go.mod", exitFailure, "-modfile cannot be passed on"},
+		{"build -C PROGRAM -- -o x", exitFailure, "name the file before the --"},
+		{"build -- -race", exitUsage, `the flags ["-race"] are for the go command, but no program is named`},
+		{"build --opa EMPTY", exitFailure, "EMPTY is not the root of an OPA source tree"},
+		{"build --opa 0.68.0", exitFailure, "OPA v0.68.0 is too old"},
+		{"build --opa NEWEST", exitFailure, "cannot get OPA NEWEST"},
+		{"build --upstream=0", exitUsage, "must be 1 or more"},
+		{"build --upstream --unmodified", exitUsage, "[unmodified upstream] were all set"},
+		{"build --platform arm64", exitUsage, "write a system and a processor, such as linux/arm64"},
+		{"build --platform linux/amd64,linux/arm64", exitUsage, "a binary is for one platform"},
+		{"build --image EMPTY/x.tar -o opa --platform linux/amd64,linux/arm64", exitUsage, "a binary is for one platform"},
+		{"build --image-name opa:1", exitUsage, "--image-name is for images: add --image FILE.tar"},
+		{"build --image EMPTY/x.tar --platform windows/amd64", exitUsage, "an image for windows/amd64 is not supported"},
+		{"build --image EMPTY/x.tar --platform linux/arm/v7,linux/arm", exitUsage, "the platform linux/arm is named twice"},
+		{"build --image EMPTY/x.tar.gz", exitUsage, "name a file that ends in .tar"},
+		{"build --image EMPTY/x.tar --image-name Opa", exitFailure, `invalid name "Opa" for an image`},
+		{"merge --unique EMPTY/a.rgm", exitFailure, "--unique does not work with saved reports"},
+		{"merge EMPTY/missing.rgm", exitFailure, "EMPTY/missing.rgm: no such file"},
+		{"merge TREE/main.go", exitFailure, "TREE/main.go is not a saved report"},
+		{"demo --duration 0s", exitFailure, "the duration must be greater than 0"},
+		{"demo --keep TREE", exitFailure, "TREE is not empty: name a new or empty folder"},
+		{"report", exitUsage, "no decision logs: name files, folders, or - for standard input"},
+		{"report --exact --save EMPTY/a.rgm EMPTY", exitUsage, "[exact save] were all set"},
+		{"report no-such.log", exitFailure, "no-such.log: no such file"},
+		{"report --by colour EMPTY", exitUsage, `unknown grouping "colour": use path, stage,`},
+		{"report --since tomorrow EMPTY", exitUsage, "or 90m for 90 minutes ago"},
+		{"report EMPTY", exitFailure, "there is no file in EMPTY"},
+		{"report TREE/go.mod", exitEmpty, "TREE/go.mod has no decision: it begins with: module"},
+		{"report --strict TREE/go.mod", exitFailure, "--strict: the logs have problems: no_decision_log (1)"},
+		{"report BIN/log.xz", exitEmpty, "xz -dc FILE | regometer report -"},
+		{"report EMPTY/[a", exitUsage, "close its [, or write"},
+		{"collect --follow EMPTY/[a", exitUsage, "close its [, or write"},
+		{"report --fail-on errors_rose,slow TREE/go.mod", exitUsage, `no rule is named "slow": use one of`},
+		{"compare --fail-on p99>1 EMPTY EMPTY", exitUsage, `invalid threshold "p99>1"`},
+		{"replay EMPTY", exitUsage, "there is no policy: name it with --policy"},
+		{"replay --fail-on denied>+5pp EMPTY", exitUsage, `invalid threshold "denied>+5pp"`},
+		{"replay --fail-on p99:rego_query_eval>+20% --policy TREE EMPTY", exitUsage, "a threshold for times needs --against"},
+		{"replay --policy TREE TREE/go.mod", exitFailure, "the policy has no Rego files"},
+		{"sample", exitUsage, `"output" not set`},
+		{"sample --size big -o -", exitUsage, "write a size such as 500KB"},
+		{"sample --bad 2 -o -", exitUsage, "invalid --bad 2"},
+		{"__complete compare --format t", 0, "github\njson\njunit\nmarkdown\ntable\n"},
+		{"verify --opa TREE --packages v1/nothing", exitFailure, "go list: exit status 1"},
+		{"verify --quick --packages v1/metrics", exitUsage, "[packages quick] were all set"},
+		{"verify --run (", exitFailure, "--run: error parsing regexp"},
+		{"verify --quick ./...", exitUsage, "--quick works only for OPA itself"},
+		{"version", 0, "\nopa: " + opabuild.OldestVersion + " to " + opabuild.NewestRange + "\ndrop-in: sha256:"},
+		{"version BIN/opa", 0, "\nopa: 1.5.0\ndrop-in: sha256:"},
+		{"version BIN/unmodified", 0, "\nopa: unknown version, unmodified\ndrop-in: none\nplugin: none\n"},
+		{"version BIN/recorded", 0, "\nopa: 1.5.0, with the series for OPA up to step 3\ndrop-in: none\nplugin: none\n"},
+		{"version BIN/missing", exitFailure, "BIN/missing: no such file"},
+		{"version EMPTY", exitFailure, "it is not a regular file"},
+		{"version TREE/main.go", exitFailure, "TREE/main.go is not a binary that Go built"},
+		{"version GOTOOL", exitFailure, "has no OPA inside: it is built from cmd/go"},
+	} {
+		status, stdout, stderr := call(t.Context(), strings.Fields(places.Replace(c.args))...)
+		usage := strings.HasSuffix(stderr, " --help' for usage.\n")
+		if status != c.status || !strings.Contains(stdout+stderr, places.Replace(c.want)) || usage != (status == exitUsage) {
+			t.Errorf("regometer %s: status %d, want %d and %q:\n%s%s", c.args, status, c.status, c.want, stdout, stderr)
+		}
 	}
-	calls := []golden{
-		{name: "help", args: "--help"},
-		{name: "unknown-command", args: "biuld"},
-		{name: "unknown-flag", args: "build --unknown"},
-		{name: "build-two", args: "build ./a ./b"},
-		{name: "build-program-opa", args: "build --opa NEWEST ./cmd/x"},
-		{name: "build-program-upstream", args: "build -C PROGRAM --upstream"},
-		{name: "build-program-unmodified", args: "build -C PROGRAM --unmodified"},
-		{name: "build-program-folder", args: "build -C PROGRAM/none"},
-		{name: "build-program-no-module", args: "build -C EMPTY"},
-		{name: "build-program-no-opa", args: "build -C PROGRAM"},
-		{name: "build-program-is-opa", args: "build -C TREE"},
-		{name: "build-program-modfile", args: "build -C PROGRAM -- -modfile=go.mod"},
-		{name: "build-program-output", args: "build -C PROGRAM -- -o x"},
-		{name: "build-flags-alone", args: "build -- -race"},
-		{name: "build-no-such-folder", args: "build --opa ./no-such-folder"},
-		{name: "build-not-opa", args: "build --opa EMPTY"},
-		{name: "build-too-old", args: "build --opa 0.68.0"},
-		{name: "build-no-network", args: "build --opa NEWEST"},
-		{name: "build-upstream-none", args: "build --upstream=0"},
-		{name: "build-upstream-unmodified", args: "build --upstream --unmodified"},
-		{name: "build-no-go", args: "build --opa NEWEST", setup: func(t *testing.T) { t.Setenv("PATH", empty) }},
-		{name: "build-platform", args: "build --platform arm64"},
-		{name: "build-platforms", args: "build --platform linux/amd64,linux/arm64"},
-		{name: "build-image-alone", args: "build --image-name opa:1"},
-		{name: "build-source-program", args: "build -C PROGRAM --write-source EMPTY/x"},
-		{name: "build-image-output", args: "build --image EMPTY/x.tar -o opa --platform linux/amd64,linux/arm64"},
-		{name: "build-image-windows", args: "build --image EMPTY/x.tar --platform windows/amd64"},
-		{name: "build-platform-twice", args: "build --image EMPTY/x.tar --platform linux/arm/v7,linux/arm"},
-		{name: "build-image-compressed", args: "build --image EMPTY/x.tar.gz"},
-		{name: "build-image-folder", args: "build --image TREE"},
-		{name: "build-image-name", args: "build --image EMPTY/x.tar --image-name Opa"},
-		{name: "merge-none", args: "merge"},
-		{name: "merge-unique", args: "merge --unique EMPTY/a.rgm"},
-		{name: "merge-missing", args: "merge EMPTY/missing.rgm"},
-		{name: "merge-not-saved", args: "merge TREE/main.go"},
-		{name: "merge-save-folder", args: "merge --save EMPTY a.rgm"},
-		{name: "demo-duration", args: "demo --duration 0s"},
-		{name: "demo-duration-unit", args: "demo --duration 5"},
-		{name: "demo-seed", args: "demo --seed -1"},
-		{name: "demo-argument", args: "demo policy"},
-		{name: "demo-keep", args: "demo --keep TREE"},
-		{name: "report-nothing", args: "report"},
-		{name: "report-exact-save", args: "report --exact --save EMPTY/a.rgm EMPTY"},
-		{name: "report-missing", args: "report no-such.log"},
-		{name: "report-by", args: "report --by colour EMPTY"},
-		{name: "report-since", args: "report --since tomorrow EMPTY"},
-		{name: "report-no-file", args: "report EMPTY"},
-		{name: "report-no-log", args: "report TREE/go.mod"},
-		{name: "report-strict", args: "report --strict TREE/go.mod"},
-		{name: "report-refused", args: "report BIN/log.xz"},
-		{name: "report-pattern", args: "report EMPTY/[a"},
-		{name: "collect-pattern", args: "collect --follow EMPTY/[a"},
-		{name: "report-fail-on", args: "report --fail-on errors_rose,slow TREE/go.mod"},
-		{name: "compare-one", args: "compare EMPTY"},
-		{name: "compare-threshold", args: "compare --fail-on p99>1 EMPTY EMPTY"},
-		{name: "replay-no-policy", args: "replay EMPTY"},
-		{name: "replay-threshold", args: "replay --fail-on denied>+5pp EMPTY"},
-		{name: "replay-times", args: "replay --fail-on p99:rego_query_eval>+20% --policy TREE EMPTY"},
-		{name: "replay-bad-policy", args: "replay --policy TREE TREE/go.mod"},
-		{name: "sample-nowhere", args: "sample"},
-		{name: "sample-size", args: "sample --size big -o -"},
-		{name: "sample-bad", args: "sample --bad 2 -o -"},
-		{name: "complete-format", args: "__complete compare --format t"},
-		{name: "verify-no-such-package", args: "verify --opa TREE --packages v1/nothing"},
-		{name: "verify-both", args: "verify --quick --packages v1/metrics"},
-		{name: "verify-bad-pattern", args: "verify --run ("},
-		{name: "verify-program-quick", args: "verify --quick ./..."},
-		{name: "verify-program-no-opa", args: "verify -C PROGRAM"},
-		{name: "version", args: "version"},
-		{name: "version-drop-in", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--no-plugin") }},
-		{name: "version-unmodified", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, tree, bin, "--unmodified") }},
-		{name: "version-upstream", args: "version BIN/opa", setup: func(t *testing.T) { buildTiny(t, recorded, bin, "--unmodified") }},
-		{name: "version-missing", args: "version BIN/missing"},
-		{name: "version-folder", args: "version EMPTY"},
-		{name: "version-not-go", args: "version TREE/main.go"},
-		{name: "version-not-opa", args: "version GOTOOL"},
-		{name: "version-two", args: "version a b"},
-	}
-	for _, cmd := range newRootCommand().Commands() {
-		calls = append(calls, golden{name: "help-" + cmd.Name(), args: cmd.Name() + " --help"})
-	}
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range calls {
-		t.Run(c.name, func(t *testing.T) {
-			if c.setup != nil {
-				c.setup(t)
-			}
-			placeholders := strings.NewReplacer("EMPTY", empty, "TREE", tree, "BIN", bin, "PROGRAM", program, "GOTOOL", tool, "NEWEST", opabuild.NewestVersion)
-			var args []string
-			for _, a := range strings.Fields(c.args) {
-				args = append(args, placeholders.Replace(a))
-			}
-			status, stdout, stderr := call(t.Context(), args...)
-			got := fmt.Sprintf("$ regometer %s\n-- status %d\n-- stdout\n%s-- stderr\n%s", c.args, status, stdout, stderr)
-			got = strings.NewReplacer(empty, "EMPTY", tree, "TREE", bin, "BIN", program, "PROGRAM", tool, "GOTOOL", "regometer: "+ownVersion()+"\ngo: ", "regometer: VERSION\ngo: ",
-				opabuild.OldestVersion, "OLDEST", opabuild.NewestRange, "RANGE", opabuild.NewestVersion, "NEWEST").Replace(got)
-			got = regexp.MustCompile(`(?m)^go: go\S+ \w+/\w+$`).ReplaceAllString(got, "go: GO PLATFORM")
-			got = regexp.MustCompile(`sha256:[0-9a-f]{64}\b`).ReplaceAllString(got, "sha256:HASH")
-			got = regexp.MustCompile(`(?m)^\[ *\d+\.\ds\]`).ReplaceAllString(got, "[  0.0s]")
-			file := filepath.Join("testdata", c.name+".txt")
-			if *update {
-				write(file, got)
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatalf("%v (go test -update writes it)", err)
-			}
-			if got != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
-		})
+	t.Setenv("PATH", empty)
+	if status, _, stderr := call(t.Context(), "build"); status != exitFailure || !strings.Contains(stderr, "no Go toolchain on PATH: install Go") {
+		t.Errorf("without Go: status %d: %s", status, stderr)
 	}
 }
 
@@ -163,15 +123,6 @@ func TestPrintBinary(t *testing.T) {
 		if printBinary(&text, &b); !strings.HasSuffix(text.String(), "\n"+want) {
 			t.Errorf("%+v:\n%swant\n%s", b, &text, want)
 		}
-	}
-}
-
-// buildTiny builds the program of tinyOPA as bin/opa.
-func buildTiny(t *testing.T, tree, bin, part string) {
-	t.Helper()
-	file := filepath.Join(bin, "opa")
-	if stdout := succeed(t, "build", part, "--opa", tree, "-o", file); stdout != file+"\n" {
-		t.Errorf("prints %q, want the path of the file", stdout)
 	}
 }
 

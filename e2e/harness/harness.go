@@ -122,36 +122,15 @@ func buildOPA(flags ...string) (string, error) {
 	return strings.TrimSpace(path), err
 }
 
-// ExtAuthz returns the path of e2e/extauthz, built by `regometer build`. Call
-// it before a test becomes parallel, because a compiler disturbs measurements.
+// ExtAuthz returns the path of a program that answers Envoy, built by `regometer
+// build`: e2e/extauthz, or opa-envoy-plugin if OPA_ENVOY_PLUGIN is the folder of
+// its source. Call it before a test becomes parallel, because a compiler
+// disturbs measurements.
 func ExtAuthz(t *testing.T) string {
+	if source := os.Getenv("OPA_ENVOY_PLUGIN"); source != "" {
+		return build(t, source, "./cmd/opa-envoy-plugin")
+	}
 	return build(t, filepath.Join(Root, "e2e", "extauthz"), ".")
-}
-
-// EnvoyPlugin returns the path of an opa-envoy-plugin that `regometer build`
-// made. OPA_ENVOY_PLUGIN is the path of the source or of the binary. Without
-// it, EnvoyPlugin returns "".
-func EnvoyPlugin(t *testing.T) string {
-	given := os.Getenv("OPA_ENVOY_PLUGIN")
-	if given == "" {
-		return ""
-	}
-	require.True(t, filepath.IsAbs(given), "OPA_ENVOY_PLUGIN must be an absolute path")
-	info, err := os.Stat(given)
-	require.NoError(t, err)
-	if info.IsDir() {
-		return build(t, given, "./cmd/opa-envoy-plugin")
-	}
-	return given
-}
-
-// Envoy returns the path of Envoy, or "" if there is none.
-func Envoy() string {
-	if path := os.Getenv("REGOMETER_ENVOY"); path != "" {
-		return path
-	}
-	path, _ := exec.LookPath("envoy")
-	return path
 }
 
 func build(t *testing.T, folder, mainPackage string) string {

@@ -79,16 +79,6 @@ func render(t *testing.T, dir, folder string) []runtime.Object {
 	return objects
 }
 
-// of returns the objects of one type.
-func of[T runtime.Object](objects []runtime.Object) (found []T) {
-	for _, object := range objects {
-		if o, ok := object.(T); ok {
-			found = append(found, o)
-		}
-	}
-	return found
-}
-
 // write writes a file, and the folders that contain it.
 func write(t *testing.T, dir, name, text string) {
 	path := filepath.Join(dir, name)
