@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"math"
 	"unicode/utf8"
 
@@ -47,9 +46,6 @@ type Groups struct {
 	kept  lowest // the keys except Other
 	other *group
 	added *group // to which Add added last
-	// recent has groups of previous decisions, by a hash of the key. It saves
-	// look-ups in the map.
-	recent [recentGroups]*group
 
 	width    int64
 	begins   map[int64]struct{} // the slices that have decisions, by index
@@ -60,10 +56,6 @@ type Groups struct {
 	folding stages.Folding
 	content exphist.Content
 }
-
-const recentGroups = 1024
-
-var seed = maphash.MakeSeed()
 
 // Limits bounds the memory of Groups. 0 stands for the default.
 type Limits struct {
@@ -180,8 +172,7 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 	}
 }
 
-// Count adds a decision without its measures and its code. It takes less time
-// than Add.
+// Count adds a decision without its measures and its code.
 func (g *Groups) Count(key []byte, time int64, o outcome.Outcome) { g.count(key, time, o) }
 
 // count is Count, and returns the cell of the decision.
@@ -195,10 +186,6 @@ func (g *Groups) count(key []byte, time int64, o outcome.Outcome) *cell {
 
 // groupOf returns the group of a key. It makes the group if there is room.
 func (g *Groups) groupOf(key []byte) *group {
-	recent := &g.recent[maphash.Bytes(seed, key)%recentGroups]
-	if x := *recent; x != nil && string(key) == x.key {
-		return x
-	}
 	x, ok := g.byKey[string(key)]
 	switch {
 	case ok:
@@ -214,7 +201,6 @@ func (g *Groups) groupOf(key []byte) *group {
 		g.keep(x)
 		g.fit()
 	}
-	*recent = x
 	return x
 }
 
@@ -227,7 +213,6 @@ func (g *Groups) keep(x *group) {
 		highest := g.kept.removeHighest()
 		g.displace(g.byKey[highest])
 		delete(g.byKey, highest)
-		clear(g.recent[:])
 	}
 }
 

@@ -172,9 +172,9 @@ func (w *world) limits() Limits {
 func dump(g *Groups) string {
 	var b strings.Builder
 	for x := range g.Sums() {
-		b.WriteString(groupText(g.Get(x.Key)))
+		b.WriteString(groupText(g.Get(x.Key, true, nil)))
 	}
-	return b.String() + groupText(g.Total()) + fmt.Sprintf("width %d, %+v\n", g.Width(), g.Overflow())
+	return b.String() + groupText(g.Get("", true, nil)) + fmt.Sprintf("width %d, %+v\n", g.Width(), g.Overflow())
 }
 
 func groupText(x *Group) string {
@@ -542,19 +542,18 @@ func TestRead(t *testing.T) {
 		keys := []string{}
 		for x := range g.Sums() {
 			keys = append(keys, x.Key)
-			g.ReadSum(x.Key, &again)
-			requireSum(&again, g.Get(x.Key))
-			requireSum(x, g.Get(x.Key))
+			requireSum(g.Get(x.Key, false, &again), g.Get(x.Key, true, nil))
+			requireSum(x, g.Get(x.Key, true, nil))
 		}
-		requireSum(g.TotalSum(), g.Total())
+		requireSum(g.Get("", false, nil), g.Get("", true, nil))
 		for x := range g.Parts() {
-			whole := *g.Get(keys[0])
+			whole := *g.Get(keys[0], true, nil)
 			whole.Outcomes, whole.Counters, whole.Stages = [6]uint64{}, nil, nil
 			requireSame(t, groupText(x), groupText(&whole))
 			keys = keys[1:]
 		}
 		requireSame(t, dump(g.Groups), before)
-		if len(keys) > 0 || g.ReadSum("no such key", &again) || g.Get("no such key") != nil || g.Has("no such key") {
+		if len(keys) > 0 || g.Get("no such key", true, &again) != nil || g.Has("no such key") {
 			t.Error("keys without a group have one, or others have none")
 		}
 		for range g.Sums() {
@@ -579,7 +578,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	for _, last := range []Sum{{Hi: 1 << 63}, {Hi: 1<<63 - 1, Lo: math.MaxUint64}, {Hi: math.MaxUint64, Lo: math.MaxUint64}} { // which make 2^127 or more
-		part, err := newGroups(t, Limits{}).Insert("k", 1, 2)
+		part, err := newGroups(t, Limits{}).Insert(&Group{Key: "k", First: 1, Last: 2})
 		if err == nil {
 			err = part.AddSlice(&Slice{Outcomes: [6]uint64{1}, Counters: []Counter{{"a", Sum{Lo: 1}}, {"b", last}}})
 		}
@@ -617,7 +616,7 @@ func TestUnusualMeasures(t *testing.T) {
 	g.Add([]byte("k"), 0, 99, "", []logread.Measure{{Metric: -1, Value: 5}, {Metric: math.MinInt32, Value: 5}, {Metric: math.MaxInt32, Value: 5},
 		{Metric: counter, Value: 0}, {Metric: counter, Value: -1}, {Metric: timer, Value: -1},
 	})
-	if x := g.Total(); x.Outcomes != [6]uint64{outcome.OtherResult: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
+	if x := g.Get("", true, nil); x.Outcomes != [6]uint64{outcome.OtherResult: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
 		t.Errorf("got %+v", x)
 	}
 	for range 4 {
@@ -627,7 +626,7 @@ func TestUnusualMeasures(t *testing.T) {
 		}
 		g.Add([]byte("k"), 0, outcome.Allowed, "", measures)
 	}
-	x := g.Total()
+	x := g.Get("", true, nil)
 	if want := (Sum{Hi: 1, Lo: math.MaxUint64 - 3}); len(x.Counters) != 1 || x.Counters[0].Total != want { // 4·(2^63−1) = 2·2^64 − 4
 		t.Errorf("counters %+v, want %v", x.Counters, want)
 	}

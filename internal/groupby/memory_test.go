@@ -69,7 +69,7 @@ func TestMemory(t *testing.T) {
 					decisions += n
 				}
 			}
-			parts := len(g.Total().Slices)
+			parts := len(g.Get("", true, nil).Slices)
 			if decisions != uint64(test.keys*test.each) || groups != test.groups || parts != test.slices {
 				t.Errorf("%d decisions in %d groups and %d slices, want %d in %d and %d",
 					decisions, groups, parts, test.keys*test.each, test.groups, test.slices)
@@ -103,7 +103,7 @@ func TestForgottenNames(t *testing.T) {
 	if grown := int64(liveBytes()) - int64(before); grown > 1<<19 {
 		t.Errorf("%d bytes more than before", grown)
 	}
-	if x := g.Total(); len(x.Stages) != 11 || x.Outcomes[outcome.Allowed] != used || g.Overflow().Stages != used-10 {
+	if x := g.Get("", true, nil); len(x.Stages) != 11 || x.Outcomes[outcome.Allowed] != used || g.Overflow().Stages != used-10 {
 		t.Errorf("%d stages of %v decisions, and %+v", len(x.Stages), x.Outcomes, g.Overflow())
 	}
 	runtime.KeepAlive(names)

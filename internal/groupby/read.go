@@ -94,51 +94,31 @@ func (g *Groups) each(parts, sum bool) iter.Seq[*Group] {
 	}
 }
 
-// Get returns the group of a key with complete slices of time, or nil if there
-// is none. The caller owns it.
-func (g *Groups) Get(key string) *Group {
+// Get copies the group of a key into to, whose memory it uses again, or into a new
+// group if to is nil. It returns the copy, or nil if there is no such group. The
+// empty key stands for all groups together. Slices have counters and stages if
+// parts is true.
+func (g *Groups) Get(key string, parts bool, to *Group) *Group {
 	g.sweep()
 	x := g.byKey[key]
+	if key == "" {
+		x = &group{period: never}
+		for _, o := range g.byKey {
+			x.merge(o)
+		}
+	}
 	if x == nil {
 		return nil
 	}
-	to := new(Group)
-	g.read(x, to, true, true)
-	return to
-}
-
-// ReadSum copies the group of a key into to, in the form of [Groups.Sums]. It
-// returns false if there is no such group. It uses the memory of to again. to
-// must be an empty group or one from ReadSum.
-func (g *Groups) ReadSum(key string, to *Group) bool {
-	g.sweep()
-	x := g.byKey[key]
-	if x != nil {
-		g.read(x, to, false, true)
+	if to == nil {
+		to = new(Group)
 	}
-	return x != nil
+	g.read(x, to, parts, true)
+	return to
 }
 
 // Has reports whether a key has a group of its own.
 func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
-
-// Total returns the sum of all groups, with an empty key. The caller owns it.
-func (g *Groups) Total() *Group { return g.total(true) }
-
-// TotalSum returns what Total returns, but without the counters and stages of
-// slices.
-func (g *Groups) TotalSum() *Group { return g.total(false) }
-
-func (g *Groups) total(parts bool) *Group {
-	g.sweep()
-	total := group{period: never}
-	for _, x := range g.byKey {
-		total.merge(x)
-	}
-	to := new(Group)
-	g.read(&total, to, parts, true)
-	return to
-}
 
 // read copies a group, and uses the memory of to again. It copies the counters
 // and stages of the slices and of their sum only if asked to.

@@ -56,23 +56,27 @@ type Part struct {
 	sums   sums
 }
 
-// Insert begins to add a saved group. It fails if the key or a time is invalid.
-// The caller adds the errors and slices to the Part. The groups must not be used
+// Insert begins to add a saved group. It fails if its key, times, errors or sizes
+// are invalid. The caller adds the slices to the Part. The groups must not be used
 // until [Part.End] has succeeded.
-func (g *Groups) Insert(key string, first, last int64) (*Part, error) {
-	if first > last || (first == logread.NoTime) != (last == logread.NoTime) {
-		return nil, fmt.Errorf("the times of group %.80q are invalid", key)
+func (g *Groups) Insert(x *Group) (*Part, error) {
+	if x.First > x.Last || (x.First == logread.NoTime) != (x.Last == logread.NoTime) {
+		return nil, fmt.Errorf("the times of group %.80q are invalid", x.Key)
 	}
-	return &Part{g, &group{key: key, period: period{first, last}}, g.sums}, checkName(key, "")
-}
-
-// AddError adds n errors of a code. It fails if n is 0 or too large.
-func (p *Part) AddError(code string, n uint64) error {
-	if n == 0 {
-		return fmt.Errorf("error code %.80q has no decisions", code)
+	if !x.Sizes.Valid() {
+		return nil, errors.New("no events can have these sizes")
 	}
-	p.group.addError(codeOrOther(code), n)
-	return p.sums.add(sums{counts: n})
+	p := &Part{g, &group{key: x.Key, period: period{x.First, x.Last}, sizes: x.Sizes}, g.sums}
+	for _, e := range x.Errors {
+		if e.Total == 0 {
+			return nil, fmt.Errorf("error code %.80q has no decisions", e.Code)
+		}
+		p.group.addError(codeOrOther(e.Code), e.Total)
+		if err := p.sums.add(sums{counts: e.Total}); err != nil {
+			return nil, err
+		}
+	}
+	return p, checkName(x.Key, "")
 }
 
 // AddSlice adds a slice of time. It fails if the slice is not after the

@@ -3,8 +3,6 @@
 
 package groupby
 
-import "errors"
-
 // Sizes counts the bytes of events: all together, the largest event, and of all
 // the parts that can be large. A number does not exceed 2^64−1.
 type Sizes struct {
@@ -33,13 +31,4 @@ func (g *Groups) AddEvent(total, input, result, cache int) {
 // Valid reports whether events can have these sizes.
 func (s *Sizes) Valid() bool {
 	return s.Max <= s.Total && (s.Max > 0 || s.Total == 0) && max(s.Input, s.Result, s.Cache) <= s.Total
-}
-
-// SetSizes sets the sizes of the group's events. It fails if they are invalid.
-func (p *Part) SetSizes(s Sizes) error {
-	if !s.Valid() {
-		return errors.New("no events can have these sizes")
-	}
-	p.group.sizes = s
-	return nil
 }

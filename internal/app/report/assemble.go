@@ -60,11 +60,11 @@ func groupsByTime(groups *groupby.Groups, exact exactDurations, medianSizes func
 	}
 	slices.SortFunc(places, func(a, b place) int { return byTimeAndKey(a.time, b.time, a.key, b.key) })
 	return Groups{len(places), func(i int, g *Group) *Group {
-		if g == nil {
-			g = &Group{Group: *groups.Get(places[i].key)}
-		} else {
-			groups.ReadSum(places[i].key, &g.Group)
+		parts := g == nil
+		if parts {
+			g = new(Group)
 		}
+		groups.Get(places[i].key, parts, &g.Group)
 		g.addUp()
 		g.exact, g.MedianSize = exact[g.Key], medianSizes()[g.Key]
 		return g
@@ -77,7 +77,7 @@ func revisionsOf(groups *groupby.Groups) []Revision {
 	var revisions []Revision
 	for g := range groups.Sums() {
 		if g.Key != rollup.Other {
-			revisions = append(revisions, Revision{g.Key, g.First, g.Last, *stage(groups.Get(g.Key).Stages, evaluationStage)})
+			revisions = append(revisions, Revision{g.Key, g.First, g.Last, *stage(groups.Get(g.Key, false, nil).Stages, evaluationStage)})
 		}
 	}
 	slices.SortStableFunc(revisions, func(a, b Revision) int {

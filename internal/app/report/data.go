@@ -216,11 +216,11 @@ func (x *Data) Report() *Report {
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	x.exact.sort(x.groups)
 	whole := cmp.Or(x.whole, x.groups)
-	r.Total = newGroup(whole.TotalSum())
+	r.Total = newGroup(whole.Get("", false, nil))
 	r.From, r.To = r.Total.First, r.Total.Last
 	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))
 	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut
-	r.slices = func() []groupby.Slice { return whole.Total().Slices }
+	r.slices = func() []groupby.Slice { return whole.Get("", true, nil).Slices }
 	if r.By == byStage {
 		r.Groups = groupsOfStages(r.Total, x.exact[none])
 	} else {

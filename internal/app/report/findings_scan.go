@@ -209,8 +209,8 @@ func (r *Report) member(attribute int, name string) (m seen, ok bool) {
 			m = r.clients.sums[at]
 		}
 	default:
-		g := r.who[attribute].Get(name)
-		if ok = g != nil; ok {
+		if ok = r.who[attribute].Has(name); ok {
+			g := r.who[attribute].Get(name, false, nil)
 			m = seen{g.First, g.Last, g.Outcomes}
 		}
 	}

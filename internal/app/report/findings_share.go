@@ -55,10 +55,10 @@ func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, 
 	slices, width := r.Total.Slices, r.Width
 	if named < attributes {
 		groups := r.who[named]
-		if groups == nil || groups.Get(name) == nil {
+		if groups == nil || !groups.Has(name) {
 			return in, out, false
 		}
-		slices, width = groups.Get(name).Slices, groups.Width()
+		slices, width = groups.Get(name, true, nil).Slices, groups.Width()
 	}
 	for _, p := range timed(slices) {
 		for o, n := range p.Outcomes {

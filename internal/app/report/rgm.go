@@ -17,6 +17,7 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/rollup"
 )
 
 // docs/rgm.md describes the JSON of saved Data. Change it together with this
@@ -251,16 +252,11 @@ func (x *Data) insert(line *savedSlice) (*groupby.Part, error) {
 	if i < 0 || *tables[i] == nil {
 		return nil, fmt.Errorf("there is no table %.80q", line.Table)
 	}
-	part, err := (*tables[i]).Insert(line.Key, line.From, line.To)
-	if err != nil {
-		return nil, err
-	}
+	g := groupby.Group{Key: line.Key, First: line.From, Last: line.To, Sizes: line.Sizes}
 	for _, e := range line.Errors {
-		if err := part.AddError(e.Code, e.Total); err != nil {
-			return nil, err
-		}
+		g.Errors = append(g.Errors, rollup.ErrorTotal(e))
 	}
-	return part, part.SetSizes(line.Sizes)
+	return (*tables[i]).Insert(&g)
 }
 
 func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {

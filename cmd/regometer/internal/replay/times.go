@@ -44,7 +44,7 @@ type Quantiles struct {
 }
 
 func (d *durations) quantiles(path string) (q Quantiles) {
-	if g := d.Get(path); g != nil {
+	if g := d.Get(path, false, nil); g != nil {
 		for _, s := range g.Stages {
 			q = Quantiles{s.Durations.Quantile(0.5), s.Durations.Quantile(0.99)}
 		}
@@ -56,7 +56,7 @@ func (d *durations) quantiles(path string) (q Quantiles) {
 func (d *durations) report(paths []Path) *report.Report {
 	var groups []report.Group
 	for _, p := range paths {
-		if g := d.Get(p.Path); g != nil {
+		if g := d.Get(p.Path, true, nil); g != nil {
 			groups = append(groups, report.Group{Group: *g, Decisions: p.Decisions})
 		}
 	}
