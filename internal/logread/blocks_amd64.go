@@ -21,17 +21,6 @@ var hasBlocks = func() bool {
 	return b&avx2 != 0 && b&bmi1 != 0 && b&bmi2 != 0
 }()
 
-// hasCompress reports whether the processor has the instructions of AVX-512 F, BW
-// and VBMI2 that move bytes together. The system must save all registers.
-var hasCompress = func() bool {
-	const avx512f, avx512bw, vbmi2, zmm = 1 << 16, 1 << 30, 1 << 6, 0xe6
-	if !hasBlocks || xgetbv()&zmm != zmm {
-		return false
-	}
-	_, b, c, _ := cpuid(7, 0)
-	return b&avx512f != 0 && b&avx512bw != 0 && c&vbmi2 != 0
-}()
-
 // unescapeBlocks writes the meaning of n bytes of text to dst. The text is
 // within a JSON string. unescapeBlocks stops at the quote that ends the string,
 // at a newline, at an escape of neither a quote nor a backslash, and where the
@@ -41,7 +30,7 @@ var hasCompress = func() bool {
 // It may change up to 63 bytes of dst behind those that it has written.
 //
 //go:noescape
-func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64, compress bool) (written, read int)
+func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64) (written, read int)
 
 // kept has, for each number of eight bits, the indexes of the bits, each in a
 // byte. So it says how to move bytes together.

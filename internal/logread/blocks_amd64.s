@@ -470,13 +470,13 @@ stop:
 	ADDQ    AX, DI             \
 	SHRQ    $8, R15
 
-// func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64, compress bool) (written, read int)
+// func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64) (written, read int)
 //
 // DI dst, R12 where its last 64 bytes are, SI text, R8 where its last ones are
 // AX quotes, BX backslashes, CX where to stop, R10 escaped bytes, then whether
 // the next one is, R14 backslashes that escape, R15 all other bytes
 // R11 how many of the bytes are read
-TEXT ·unescapeBlocks(SB), NOSPLIT, $0-64
+TEXT ·unescapeBlocks(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), DI
 	MOVQ room+8(FP), R12
 	MOVQ text+16(FP), SI
@@ -518,17 +518,6 @@ loop:
 	MOVQ   R10, R14
 
 keep:
-	CMPB compress+40(FP), $0
-	JEQ  eights
-	KMOVQ R15, K1
-	VMOVDQU64 (SI), Z16            // which needs no VZEROUPPER
-	VPCOMPRESSB.Z Z16, K1, Z16
-	VMOVDQU64 Z16, (DI)
-	POPCNTQ R15, R15
-	ADDQ R15, DI
-	JMP  kept
-
-eights:
 	KEEP(0)
 	KEEP(1)
 	KEEP(2)
@@ -537,8 +526,6 @@ eights:
 	KEEP(5)
 	KEEP(6)
 	KEEP(7)
-
-kept:
 	MOVQ R14, R10
 	ADDQ R11, SI
 	CMPL R11, $64
@@ -548,8 +535,8 @@ full:
 	SUBQ R10, SI                   // of an escape, the backslash comes first
 	SUBQ dst+0(FP), DI
 	SUBQ text+16(FP), SI
-	MOVQ DI, written+48(FP)
-	MOVQ SI, read+56(FP)
+	MOVQ DI, written+40(FP)
+	MOVQ SI, read+48(FP)
 	VZEROUPPER
 	RET
 

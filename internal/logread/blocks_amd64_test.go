@@ -8,14 +8,11 @@ package logread
 // eachProcessor calls read as on each kind of processor that this one can
 // stand for. No other test may run at that time.
 func eachProcessor(read func(processor string)) {
-	blocks, compress := hasBlocks, hasCompress
-	defer func() { hasBlocks, hasCompress = blocks, compress }()
-	hasBlocks, hasCompress = false, false
+	blocks := hasBlocks
+	defer func() { hasBlocks = blocks }()
+	hasBlocks = false
 	read("portable")
 	if hasBlocks = blocks; hasBlocks {
 		read("AVX2")
-	}
-	if hasCompress = compress; hasCompress {
-		read("AVX-512")
 	}
 }

@@ -5,11 +5,11 @@
 
 package logread
 
-const hasBlocks, hasCompress = false, false
+const hasBlocks = false
 
 var kept [257]uint64
 
-func unescapeBlocks(*byte, int, *byte, int, *[257]uint64, bool) (written, read int) {
+func unescapeBlocks(*byte, int, *byte, int, *[257]uint64) (written, read int) {
 	panic("there are no blocks")
 }
 

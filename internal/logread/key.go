@@ -11,12 +11,9 @@ type key struct {
 	line uint8 // its number among lines, or otherLine
 
 	field field
-	// For members of wrappers. holdsText says that the last string held JSON,
-	// so the reader decodes the next one while it looks for its end. barren is
-	// the last value without an event, and barrenAt its place.
-	holdsText bool
-	barren    []byte
-	barrenAt  nesting
+	// For members of wrappers: the last value without an event, and its place.
+	barren   []byte
+	barrenAt nesting
 
 	// For metrics.
 	counts bool   // it is a timer or a counter

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -242,7 +241,7 @@ func (p *parser) member(at *key, keyAt, start, end int) int {
 	case isText:
 		if end = plainEnd(text, start); end >= 0 {
 			plain = true
-		} else if at.holdsText {
+		} else if at.field >= fieldNone { // it may hold JSON
 			p.decoded, end = decodeString(p.decoded[:0], text, start)
 			p.decodedAt = int32(start)
 		} else {
@@ -340,12 +339,13 @@ func (p *parser) collection(f field, begin byte) []byte {
 	return nil
 }
 
-// number returns a field that is a whole number from 0 on, or 0.
-func (p *parser) number(f field) (n uint64) {
-	if p.has(f) { // an error takes memory
-		n, _ = strconv.ParseUint(string(p.value(f)), 10, 64)
+// number returns a field that is a whole number of at most 16 digits, or 0.
+func (p *parser) number(f field) uint64 {
+	n, end := digits(p.optional(f), 0)
+	if end < len(p.optional(f)) {
+		return 0
 	}
-	return n
+	return uint64(n)
 }
 
 // text returns what a field that is a string means, or nil.

@@ -125,7 +125,7 @@ func (f *finder) give(k *key, name, text []byte, whole bool, n nesting) {
 			f.feed(stream, newline, f.record.line)
 			stream = f.waitingStream(n, f.streamName(k, name))
 		}
-	case whole && f.readOneLine(k, text, n) || k != nil && !mayBegin(text): // behind a prefix may be another one
+	case whole && f.readOneLine(text, n) || k != nil && !mayBegin(text): // behind a prefix may be another one
 		return
 	}
 	if stream == nil {
@@ -151,7 +151,7 @@ func (f *finder) streamName(k *key, name []byte) []byte {
 
 // readOneLine reads a text of one line that is an object, as most texts are,
 // and reports whether it is.
-func (f *finder) readOneLine(k *key, text []byte, n nesting) bool {
+func (f *finder) readOneLine(text []byte, n nesting) bool {
 	if text[0] != '{' {
 		return false
 	}
@@ -159,9 +159,6 @@ func (f *finder) readOneLine(k *key, text []byte, n nesting) bool {
 	p.checked = false
 	if end := p.parse(text); end != len(text)-1 || text[end] != '\n' {
 		return false
-	}
-	if k != nil && k != otherKey {
-		k.holdsText = true
 	}
 	f.readObject(p, n, text[:len(text)-1])
 	return true

@@ -20,7 +20,7 @@ func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 		if hasBlocks && cap(text)-i > 64 { // JSON in a string has an escape every few bytes
 			dst = slices.Grow(dst, min(1<<10, len(text)-i+128))
 			n := len(dst)
-			written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept, hasCompress)
+			written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept)
 			if dst, i = dst[:n+written], i+read; i >= len(text) {
 				return dst, -1
 			}

@@ -5,9 +5,7 @@ package logread
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"math/bits"
 	"slices"
 	"time"
 )
@@ -126,7 +124,7 @@ func (p *parser) findTime(around [][]byte) int64 {
 }
 
 // parseFraction returns the fraction of a second in ns: nothing, or a point and
-// at most nine digits, which most have.
+// at most nine digits.
 func parseFraction(s []byte) (ns int64, ok bool) {
 	if len(s) == 0 {
 		return 0, true
@@ -134,24 +132,9 @@ func parseFraction(s []byte) (ns int64, ok bool) {
 	if s[0] != '.' || len(s) == 1 || len(s) > 10 {
 		return 0, false
 	}
-	if len(s) == 10 {
-		n, ns := eightDigits(binary.LittleEndian.Uint64(s[1:]))
-		return ns*10 + int64(s[9]-'0'), n == 8 && isDigit(s[9])
-	}
 	ns, end := digits(s, 1)
 	for range 10 - len(s) {
 		ns *= 10
 	}
 	return ns, end == len(s)
-}
-
-// eightDigits returns the number of leading digits in the word, and their value
-// (Lemire: Quickly parsing eight digits, 2018).
-func eightDigits(word uint64) (n uint, value int64) {
-	word ^= '0' * ones
-	// Beyond 9, adding 0x76 sets a byte's uppermost bit.
-	n = uint(bits.TrailingZeros64((word|(word+0x76*ones))&(0x80*ones))) / 8
-	word <<= 64 - 8*n // behind zeros
-	word = word*10 + word>>8
-	return n, int64(((word&0x000000FF000000FF)*0x000F424000000064 + (word>>16&0x000000FF000000FF)*0x0000271000000001) >> 32)
 }
