@@ -114,11 +114,6 @@ func (f *verdictField) outcome(value any) Outcome {
 	return Denied
 }
 
-// Needs reports whether the verdict depends on a field of the result.
-func (v *Verdict) Needs(field string) bool {
-	return slices.ContainsFunc(v.fields, func(f verdictField) bool { return len(f.names) > 0 && f.names[0] == field })
-}
-
 // IsHiddenBy reports whether a mask policy hides the outcome if it removes or
 // replaces the value at a path of an event, such as "/result/allow". The path
 // is a JSON pointer (RFC 6901).

@@ -69,8 +69,7 @@ func nestedBlocks(text *byte, i, room int, newlines bool) (end int)
 // memberBlocks may look at room bytes of text.
 //
 // It stops before any other member, and before a field that was seen. It stops
-// at an object to read, and at a value longer than MaxDepth, which it lists as
-// not whole. It writes the places of fields to spans. If spans is nil, the object
+// at an object to read, which it lists as not whole. It writes the places of fields to spans. If spans is nil, the object
 // is metrics, and all members are listed.
 //
 //go:noescape

@@ -423,24 +423,12 @@ skip:
 	MOVQ $-1, R13
 	CMPQ BX, $0
 	JLE  stop
-	MOVQ BX, CX
-	SUBQ AX, CX
-	CMPQ CX, $const_MaxDepth
-	JLE  found
-	CMPQ BX, n+16(FP)
-	JGE  stop
-	TESTQ R9, R9
-	JNZ  long
-	JMP  stop
+	JMP  found
 
 open:
 	CMPQ AX, n+16(FP)
 	JGE  stop
-	XORL BX, BX
-
-long:
 	MOVL AX, 8(DI)
-	MOVL BX, 12(DI)
 	MOVQ $1, open-48(SP)
 	ADDQ $16, DI
 

@@ -41,7 +41,7 @@ func (f *finder) identify(p *parser) uint64 {
 	if id := p.text(fieldDecisionID); len(id) > 0 {
 		return maphash.Bytes(seed, id)
 	}
-	p.resolveMetrics(f.reader.options.Metric)
+	p.metrics.compact()
 	h := maphash.Bytes(seed, p.text(fieldPath)) + 3*maphash.Bytes(seed, p.text(fieldTimestamp))
 	for _, m := range p.metrics.measures {
 		h = 5*h + maphash.Comparable(seed, m)

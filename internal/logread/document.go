@@ -29,13 +29,16 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 // inData reports whether the next value is, or is in, arbitrary data.
 func (s *source) inData() bool { return s.data > 0 || s.key != nil && s.key.field.isData() }
 
+// mostBrackets limits the brackets around a value in a document.
+const mostBrackets = 10_000
+
 // documentStep reads the token at i in a document, unless it is an object. It
 // does not check the order of values, commas and colons.
 func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) {
 	s.within = true
 	switch c := text[i]; c {
 	case '[':
-		if len(s.brackets) == MaxDepth {
+		if len(s.brackets) == mostBrackets {
 			break
 		}
 		if s.inData() && s.data == 0 {

@@ -12,11 +12,10 @@ import (
 type metrics struct {
 	lines  keyLines
 	serial uint64                 // of the object that is read
-	ask    func(key []byte) int32 // for the number of a key; nil leaves it out
+	ask    func(key []byte) int32 // for the number of a key
 
 	measures []Measure
 	total    int  // timers and counters of the object
-	unknown  bool // numbers were left out
 	quoted   bool // a number is a string, as ClickHouse writes it
 	crowded  bool // a problem says that there are too many metrics
 	problems []Problem
@@ -42,7 +41,7 @@ func (m *metrics) begin() {
 
 func (m *metrics) reset() {
 	m.measures, m.problems = m.measures[:0], m.problems[:0]
-	m.total, m.unknown, m.quoted, m.crowded = 0, false, false, false
+	m.total, m.quoted, m.crowded = 0, false, false
 }
 
 // newKey returns a key that was not known.
@@ -110,10 +109,6 @@ func (m *metrics) measure(at *key, value int64, ok bool) {
 	}
 	at.serial, at.at = m.serial, -1
 	if !at.asked {
-		if m.ask == nil {
-			m.unknown = true
-			return
-		}
 		name, _, _ := unquote(nil, []byte(at.text[:stringEnd([]byte(at.text), 0)]))
 		at.number, at.asked = m.ask(name), true
 	}

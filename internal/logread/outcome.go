@@ -84,19 +84,17 @@ func (p *parser) judged(path, text []byte) (o outcome.Outcome, code string) {
 }
 
 func (p *parser) outcomeOf(verdict *outcome.Verdict, text []byte) outcome.Outcome {
-	needed := p.needed[:0]
+	fields := p.fields[:0]
 	eachField(text, func(key, value []byte) {
-		if name := p.nameOf(key); verdict.Needs(string(name)) {
-			needed = append(needed, namedValue{name, value})
-		}
+		fields = append(fields, namedValue{p.nameOf(key), value})
 	})
-	p.needed = needed
+	p.fields = fields
 	return verdict.Judge(func(names []string) any {
 		if len(names) == 0 {
 			return p.meaning(text)
 		}
 		var found []byte
-		for _, n := range needed {
+		for _, n := range fields {
 			if string(n.name) == names[0] {
 				found = n.value
 			}

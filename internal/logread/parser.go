@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/regometer/regometer/outcome"
 )
@@ -109,8 +108,8 @@ type parser struct {
 	clock    clock
 
 	judge  *judge
-	needed []namedValue
-	hidden bool // a mask policy hides the outcome
+	fields []namedValue // of a result
+	hidden bool         // a mask policy hides the outcome
 
 	query, queryPath []byte // the last query that may be a reference, and its path
 
@@ -133,8 +132,8 @@ type member struct {
 const mostKeys = 64
 
 // parse reads the object that text begins with, and returns the index behind
-// it. It returns -1 if the object does not end, is broken, may be nested too
-// deep, or has a newline and was not checked. A value that the parser skips may
+// it. It returns -1 if the object does not end, is broken, or has a newline and
+// was not checked. A value that the parser skips may
 // be broken all the same. The object must be much shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
 	end = p.parseMembers(text)
@@ -174,16 +173,16 @@ func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 			at, i, open = p.skim(lines, i, at, m)
 		}
 		if open != nil || i == keyAt {
-			var start, end int
+			var start int
 			if open != nil {
-				at, keyAt, start, end = lines.key(open[0]), int(open[1]), int(open[2]), int(open[3])
+				at, keyAt, start = lines.key(open[0]), int(open[1]), int(open[2])
 			} else if at, start = p.key(lines, i, at, m); start < 0 || start >= len(text) {
 				return -1
 			}
 			if m != nil {
 				i = m.member(text, at, start, p.checked)
 			} else {
-				i = p.member(at, keyAt, start, end)
+				i = p.member(at, keyAt, start)
 			}
 			if i < 0 {
 				return -1
@@ -233,9 +232,9 @@ func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end
 	return before, i, open
 }
 
-// member reads a member whose value begins at start, and ends at end if end is
-// not 0. It returns the index behind the value, or -1.
-func (p *parser) member(at *key, keyAt, start, end int) int {
+// member reads a member whose value begins at start. It returns the index behind
+// the value, or -1.
+func (p *parser) member(at *key, keyAt, start int) (end int) {
 	text, plain, isText := p.json, false, p.json[start] == '"'
 	switch {
 	case isText:
@@ -250,7 +249,7 @@ func (p *parser) member(at *key, keyAt, start, end int) int {
 	case text[start] == '{' && at.field == fieldMetrics:
 		p.metrics.begin()
 		end = p.walk(&p.metrics.lines, start, &p.metrics)
-	case end == 0 || !p.checked && tooDeep(text[start:end]):
+	default:
 		end = valueEnd(text, start, p.checked)
 	}
 	if end < 0 {
@@ -359,17 +358,6 @@ func (p *parser) text(f field) []byte {
 	return nil
 }
 
-// hasText reports whether a field is a string that is not empty.
-func (p *parser) hasText(f field) bool {
-	if !p.has(f) || p.value(f)[0] != '"' {
-		return false
-	}
-	if p.plain>>f&1 == 0 {
-		p.checkUTF8(utf8.Valid(p.value(f)))
-	}
-	return len(p.value(f)) > len(`""`)
-}
-
 func (p *parser) unquote(s []byte) []byte {
 	meaning, scratch, valid := unquote(p.scratch, s)
 	p.scratch = scratch
@@ -410,8 +398,8 @@ var (
 
 // event fills e with the fields of the parsed object. around has the times in
 // the text around it.
-func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte) {
-	path, query := p.text(fieldPath), p.hasText(fieldQuery)
+func (p *parser) event(e *Event, around [][]byte) {
+	path, query := p.text(fieldPath), len(p.text(fieldQuery)) > 0
 	if len(path) > 0 && path[0] == '/' {
 		if path = path[1:]; len(bytes.TrimLeft(path, "/")) == 0 {
 			path = nil
@@ -444,7 +432,7 @@ func (p *parser) event(e *Event, metric func(key []byte) int32, around [][]byte)
 	}
 	e.HasMetrics = p.collection(fieldMetrics, '{') != nil
 	if e.HasMetrics {
-		p.resolveMetrics(metric)
+		p.metrics.compact()
 		p.problems = append(p.problems, p.metrics.problems...)
 		e.Damaged = slices.Contains(p.metrics.problems, BadMetric) || slices.Contains(p.metrics.problems, NegativeMetric)
 	} else {
@@ -478,14 +466,3 @@ func (p *parser) reference() (path []byte, isQuery bool) {
 
 // plainReference matches a reference to data by names alone.
 var plainReference = regexp.MustCompile(`^data((?:\.[A-Za-z_]\w*|\["[^"\\/.\[\]]+"\])+)$`)
-
-// resolveMetrics asks for the numbers of keys that the parser does not know.
-func (p *parser) resolveMetrics(metric func(key []byte) int32) {
-	if m := &p.metrics; m.unknown && p.collection(fieldMetrics, '{') != nil {
-		m.begin()
-		m.ask = metric
-		p.walk(&m.lines, int(p.values[fieldMetrics].start), m)
-		m.ask = nil
-	}
-	p.metrics.compact()
-}

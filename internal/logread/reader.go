@@ -43,7 +43,6 @@ const (
 	InvalidJSON    Problem = "invalid_json"     // JSON that begins and breaks
 	Truncated      Problem = "truncated"        // the text ends within an event
 	InvalidUTF8    Problem = "invalid_utf8"     // in a path or another field that is used
-	TooDeep        Problem = "too_deep"         // an event nested deeper than MaxDepth, which is skipped
 	TooLong        Problem = "too_long"         // an event longer than Options.MaxLength, which is skipped
 	NoMetrics      Problem = "no_metrics"       // an event without metrics, which counts
 	BadMetric      Problem = "bad_metric"       // a timer or counter that is not a 64-bit integer
@@ -89,7 +88,7 @@ func NewReader(o Options) *Reader {
 	r.finder.reader = r
 	judge := &judge{verdicts: o.Verdicts}
 	for i := range r.finder.parsers {
-		r.finder.parsers[i].judge = judge
+		r.finder.parsers[i].judge, r.finder.parsers[i].metrics.ask = judge, o.Metric
 	}
 	r.Reset()
 	return r
@@ -155,7 +154,7 @@ func (r *Reader) deliver(p *parser, text []byte, line int64) {
 	}
 	e := &r.event
 	e.Line, e.Text = line, text
-	p.event(e, r.options.Metric, r.finder.times)
+	p.event(e, r.finder.times)
 	for _, problem := range p.problems {
 		r.options.Problem(problem, line)
 	}

@@ -4,14 +4,10 @@
 package logread
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
 )
-
-// MaxDepth limits the nesting of an event's JSON.
-const MaxDepth = 10_000
 
 // status is the result of reading a JSON value.
 type status uint8
@@ -20,7 +16,6 @@ const (
 	done   status = iota
 	more          // the text ends within the value
 	broken        // it is invalid JSON
-	deep          // it is nested deeper than MaxDepth
 )
 
 // wants is what a scanner expects next, in bits: a value, if it does not want a
@@ -94,9 +89,6 @@ func (s *scanner) scan(text []byte) status {
 func (s *scanner) value(text []byte, c byte) status {
 	switch c {
 	case '{', '[':
-		if len(s.ends) == MaxDepth {
-			return deep
-		}
 		s.ends = append(s.ends, c+2) // '}' and ']' come two behind
 		s.pos++
 		s.wants = wantsEnd
@@ -266,8 +258,8 @@ func nestedEnd(text []byte, i int, lines bool) int {
 var quote = []byte{'"'}
 
 // valueEnd returns the index behind the value at i, or -1 if the value does not
-// end or is invalid. If no scanner has checked the text, valueEnd also returns
-// -1 if the value does not end in its line, or may be nested too deep.
+// end or is invalid, or if no scanner has checked the text and the value does not
+// end in its line.
 func valueEnd(text []byte, i int, checked bool) int {
 	if i >= len(text) {
 		return -1
@@ -293,14 +285,5 @@ func nestedValueEnd(text []byte, i int, checked bool) int {
 	if end == 0 || end > len(text) {
 		end = nestedEnd(text, i, checked)
 	}
-	if end > 0 && !checked && tooDeep(text[i:end]) {
-		return -1
-	}
 	return end
-}
-
-// tooDeep reports whether a value may be nested too deep in metrics, which are
-// in an event.
-func tooDeep(value []byte) bool {
-	return len(value) > MaxDepth && bytes.Count(value, []byte{'['})+bytes.Count(value, []byte{'{'}) >= MaxDepth-1
 }

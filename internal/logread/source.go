@@ -398,8 +398,6 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 			s.parsed(p, n, rest[:length], bytes.Count(rest[:length], newline))
 			return i + length, true
 		}
-	case st == deep:
-		kind = TooDeep
 	case st == broken:
 	case len(rest) < s.reader.maxLength:
 		kind = Truncated

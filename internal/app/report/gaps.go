@@ -87,7 +87,7 @@ func (r *Report) gaps() []gap {
 func (in *Inputs) unread() (names string, part float64) {
 	lost := []logread.Problem{Damaged, Shortened, Unreadable, refused}
 	_, files := in.problems(lost...)
-	names, all := in.problems(append(lost, logread.InvalidJSON, logread.Truncated, logread.TooDeep, logread.TooLong)...)
+	names, all := in.problems(append(lost, logread.InvalidJSON, logread.Truncated, logread.TooLong)...)
 	return names, max(float64(files.Count), Ratio(uint64(all.Count), uint64(in.Decisions+all.Count)))
 }
 
