@@ -43,6 +43,7 @@ var outputFlags = []struct {
 	{"report", "parquet", "d.log", ".parquet", beginsWith("PAR1"), "logs/a.log", "logs/*"},
 	{"merge", "html", "m.rgm", ".html", page.IsPage, "m.rgm", "m.rgm"},
 	{"merge", "save", "m.rgm", ".rgm", report.IsSaved, "m.rgm", "m.rgm"},
+	{"replay", "html", "--policy p.rego d.log", ".html", page.IsPage, "d.log", "--policy p.rego d.log"},
 	{"replay", "pprof", "--policy p.rego d.log", ".gz", beginsWith("\x1f\x8b"), "p.rego", "--policy p.rego d.log"},
 	{"sample", "output", "--decisions 5", ".log", func(path string) bool { return truthKind.is(path + ".truth.json") }, "", ""},
 	{"build", "output", "--unmodified --opa TREE", "", executableKind.is, "TREE/main.go", "--opa TREE"},

@@ -32,6 +32,7 @@ type replayOptions struct {
 	top      int
 	format   string
 	files    *outputs
+	html     *outputFile
 	pprof    *outputFile
 	run      replay.Options
 }
@@ -58,6 +59,7 @@ or with --against the growth of a quantile of rego_query_eval.
 		Example: `  regometer replay --policy bundle.tar.gz logs
   regometer replay --policy policy/ --path httpapi/authz --since 24h logs
   regometer replay --policy new/ --against old.tar.gz --fail-on 'allowed-to-denied>0.1%' logs
+  regometer replay --policy bundle.tar.gz --html replay.html logs
   regometer replay --policy bundle.tar.gz --pprof rego.pb.gz logs
   regometer replay --config opa.yaml --all --format json logs > replay.json`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
@@ -94,6 +96,7 @@ or with --against the growth of a quantile of rego_query_eval.
 		return err
 	})
 	o.files = newOutputs(cmd)
+	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page to this `file`")
 	o.pprof = o.files.flag(cmd, "pprof", "", profileKind, "also write a profile of the rules for go tool pprof to this `file`")
 	addNumberFlag(cmd, &o.top, "top", 10, "`number` of rows in each table; 0 for all (default 10)")
 	return cmd
@@ -133,7 +136,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	if r == nil {
 		return failure
 	}
-	if err := errors.Join(o.pprof.write(r.Profile.WritePprof), printResult(cmd.OutOrStdout(), o.format, r, output.Options{Top: o.top, Suite: "regometer replay"})); err != nil {
+	if err := errors.Join(o.html.write(r.WriteHTML), o.pprof.write(r.Profile.WritePprof), printResult(cmd.OutOrStdout(), o.format, r, output.Options{Top: o.top, Suite: "regometer replay"})); err != nil {
 		return err
 	}
 	explain(cmd.ErrOrStderr(), r.Inputs)

@@ -18,7 +18,7 @@ func TestReplay(t *testing.T) {
 	for i := range 20 {
 		fmt.Fprintf(&log, `{"decision_id":"%d","labels":{},"timestamp":"2026-01-02T03:04:05Z","path":"p/allow","input":{"n":%[1]d},"result":%t}`+"\n", i, i != 7)
 	}
-	file, policy, profile := filepath.Join(dir, "log"), filepath.Join(dir, "p.rego"), filepath.Join(dir, "rego.pb.gz")
+	file, page, policy, profile := filepath.Join(dir, "log"), filepath.Join(dir, "page.html"), filepath.Join(dir, "p.rego"), filepath.Join(dir, "rego.pb.gz")
 	write(file, log.String())
 	write(policy, "package p\nallow if input.n >= 0")
 	for _, c := range []struct {
@@ -35,6 +35,7 @@ func TestReplay(t *testing.T) {
 		{"--against " + policy, 0, "20 equal"},
 		{"--path gone", exitEmpty, "Of 0 decisions"},
 		{"--pprof " + profile, 0, "19 equal"},
+		{"--html " + page, 0, "19 equal"},
 		{"--pprof " + file, exitFailure, ""},
 	} {
 		status, stdout, stderr := call(t.Context(), append([]string{"replay", "--policy", policy, file}, strings.Fields(c.flags)...)...)
@@ -44,6 +45,9 @@ func TestReplay(t *testing.T) {
 	}
 	if out := succeed(t, "replay", "--policy", policy, file); strings.Contains(out, `{"n"`) {
 		t.Errorf("inputs are shown:\n%s", out)
+	}
+	if !strings.Contains(read(page), "regometer replay") {
+		t.Error("the page is missing")
 	}
 	if head := read(profile); !strings.HasPrefix(head, "\x1f\x8b") || read(file) != log.String() {
 		t.Error("the profile is missing, or the log has changed")

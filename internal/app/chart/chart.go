@@ -95,6 +95,21 @@ func (c *Chart) Path(class, d string) {
 	fmt.Fprintf(&c.svg, `<path class="%s" d="%s"></path>`, class, d)
 }
 
+// Box fills a box of a class, with a label, and with a text for whoever points to
+// it. The label is left out if the box is too narrow.
+func (c *Chart) Box(class string, x, y, width, height float64, label, text string) {
+	fmt.Fprintf(&c.svg, `<g class="%s"><title>%s</title><path class="box" d="M%.5g,%.5gh%.5gv%.5gh-%.5gZ"></path></g>`,
+		class, template.HTMLEscapeString(text), x, y, width, height, width)
+	const least = 3
+	room := int((width - digit) / digit)
+	if letters := []rune(label); len(letters) > room && room > least {
+		label = string(letters[:room-1]) + "…"
+	}
+	if room > least {
+		c.Text("text", "start", x+4, y+height/2+4, label)
+	}
+}
+
 // Text writes text. Its anchor is at x: start, middle or end.
 func (c *Chart) Text(i Ink, anchor string, x, y float64, s string) {
 	fmt.Fprintf(&c.svg, `<text class="i-%s" font-size="%d" text-anchor="%s" x="%.5g" y="%.5g">%s</text>`,

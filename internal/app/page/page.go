@@ -25,21 +25,27 @@ var pageText string
 //go:embed page.css
 var styleText string
 
+// A style is a style sheet.
+type style string
+
 // Policy returns the policy that forbids the page everything except its own
 // style sheet.
-func (v *view) Policy() string {
-	sum := sha256.Sum256([]byte(styleText))
+func (s style) Policy() string {
+	sum := sha256.Sum256([]byte(s))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
 // Style returns the style sheet.
-func (v *view) Style() template.CSS { return template.CSS(styleText) }
+func (s style) Style() template.CSS { return template.CSS(s) }
 
 // Write writes the page of a report. The page has at most a few megabytes: it
 // shows the first elements of long lists, such as groups, and the number of the
 // others. It shows text from the logs as text, and cuts long text. Write does
 // not change the report. The error is that of w.
-func Write(w io.Writer, r *report.Report) error {
+func Write(w io.Writer, r *report.Report) error { return write(w, "page", newView(r)) }
+
+// write writes what a template makes of a view.
+func write(w io.Writer, name string, view any) error {
 	var b bytes.Buffer
 	// It is parsed here, because most commands do not need it.
 	page := template.Must(template.New("page").Funcs(template.FuncMap{
@@ -49,16 +55,16 @@ func Write(w io.Writer, r *report.Report) error {
 		"parts":  func(s string) []string { return strings.Split(s, "`") },
 		"isName": func(i int) bool { return i%2 == 1 },
 	}).Parse(pageText))
-	if err := page.Execute(&b, newView(r)); err != nil {
+	if err := page.ExecuteTemplate(&b, name, view); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)
 	return err
 }
 
-// IsPage reports whether a file begins as a page that Write wrote.
+// IsPage reports whether a file begins as a page of this package.
 func IsPage(file string) bool {
-	return strings.Contains(outfile.Head(file), `<meta name="generator" content="regometer report">`)
+	return strings.Contains(outfile.Head(file), `<meta name="generator" content="regometer `)
 }
 
 // atMost returns the first n elements, and the number of the others.

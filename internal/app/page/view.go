@@ -36,6 +36,7 @@ const enough = 100
 
 // A view is a report as the page shows it. The template calls its methods.
 type view struct {
+	style
 	*report.Report
 	Group, GroupList string // what a group is in a heading, and groups in a sentence
 	Faults, Infos    []finding
@@ -46,7 +47,7 @@ type view struct {
 }
 
 func newView(r *report.Report) *view {
-	v := &view{Report: r, slow: slowest(r.Groups, max(enough, 5*uint64(len(r.Total.Slices)))), stages: r.Total.ByTime()}
+	v := &view{style: style(styleText), Report: r, slow: slowest(r.Groups, max(enough, 5*uint64(len(r.Total.Slices)))), stages: r.Total.ByTime()}
 	first, _ := atMost(r.Findings, maxGroups)
 	for i, f := range first {
 		to := &v.Faults
@@ -95,6 +96,12 @@ func (v *view) Period() string {
 	}
 	return instant(v.From, text.ToTheSecond) + " to " + instant(v.To, text.ToTheSecond) + " UTC"
 }
+
+// Title is that of the page.
+func (v *view) Title() string { return "OPA decisions, " + v.Period() }
+
+// Generator names the command that writes the page.
+func (v *view) Generator() string { return "regometer report" }
 
 // Read describes the input.
 func (v *view) Read() string {

@@ -110,6 +110,9 @@ func TestCounts(t *testing.T) {
 	x := must(profileOf([]*tracer{mine}))
 	got, want := map[int]int{}, map[int]int{}
 	for _, l := range x.Lines {
+		if l.Rule != queryName && !slices.ContainsFunc(p.rules, func(r rule) bool { return r.name == l.Rule && (r.row == l.Line || slices.Contains(r.rows, l.Line)) }) {
+			t.Errorf("line %d does not belong to %s", l.Line, l.Rule)
+		}
 		if l.Rule != queryName && l.Evaluated > 0 {
 			got[l.Line] += int(l.Evaluated)
 		}

@@ -213,6 +213,11 @@ func (t *tracer) enter(e *topdown.Event) {
 			}
 		}
 	}
+	// An expression comes first if its query has ended and goes on without a redo.
+	if expr, ok := e.Node.(*ast.Expr); ok && t.exprs[expr] != nil && t.exprs[expr].line != nil {
+		next.at = t.exprs[expr].line
+		next.frame = next.at.frame
+	}
 	t.stack = append(t.stack, next)
 }
 

@@ -121,6 +121,8 @@ func (s Source) place() string {
 	return fmt.Sprintf("%s:%d", file, s.Line)
 }
 
+const rulesTitle = "Rules by their own time"
+
 // RuleTable returns a table of the first top rules, or all if top is 0.
 func (p *Profile) RuleTable(top int) *text.Table {
 	t := text.Table{Columns: text.Columns(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")}
@@ -147,7 +149,7 @@ func (p *Profile) tables(top int, scope string) []titled {
 		never.Add(x.Rule, x.place())
 	}
 	return []titled{
-		{"Rules by their own time", p.RuleTable(top)},
+		{rulesTitle, p.RuleTable(top)},
 		{"Lines by time", &lines},
 		{"Built-in functions by time", &builtins},
 		{fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", scope, text.Count(len(p.Unreached))), &never},

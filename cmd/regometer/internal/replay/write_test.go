@@ -4,9 +4,59 @@
 package replay
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 )
+
+// A short writer has room for some bytes.
+type short struct{ room int }
+
+func (s *short) Write(p []byte) (int, error) {
+	n := min(len(p), s.room)
+	if s.room -= n; n < len(p) {
+		return n, errors.New("there is no room")
+	}
+	return n, nil
+}
+
+// An output that loses its last byte is an error.
+func TestOutputsCut(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "p.rego", usual))
+	r := replayed(t, users(20), Options{Policy: p, Against: p})
+	for name, write := range map[string]func(io.Writer) error{"pprof": r.Profile.WritePprof, "page": r.WriteHTML, "JSON": r.WriteJSON} {
+		var whole bytes.Buffer
+		noError(write(&whole))
+		if write(&short{whole.Len() - 1}) == nil {
+			t.Errorf("%s: no error without the last byte", name)
+		}
+		noError(write(&short{whole.Len()}))
+	}
+}
+
+// A page has the flames, the decisions that changed and the source, with the
+// times of its lines, and shows a text of the log as text.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	before, after := loaded(lay(t, "p.rego", usual)), loaded(lay(t, "p.rego", slow()+"far if {\n\tinput.n == 1\n}\n"))
+	log := event(1, "p/main", `"input":{"n":8},"result":true`) + event(2, "p/<b>x</b>", `"input":{"n":8},"result":true`)
+	var b bytes.Buffer
+	noError(replayed(t, log, Options{Policy: after, Against: before, Inputs: true}).WriteHTML(&b))
+	x := b.String()
+	for _, part := range []string{
+		`<title>p.rule17: `, `<g class="h-5">`, "# slow</code>", "<td>never</td>", "Rules by their own time", "p/&lt;b&gt;x&lt;/b&gt;", "{&#34;n&#34;:8}",
+	} {
+		if !strings.Contains(x, part) {
+			t.Errorf("the page lacks %s", part)
+		}
+	}
+	if strings.Contains(x, "<b>x</b>") || strings.Contains(x, "style=") || strings.Contains(x, "<script") {
+		t.Error("the page has markup of the log, or what its policy forbids")
+	}
+}
 
 // Rules are said to be unreached by the replay, not by the server.
 func TestUnreachedText(t *testing.T) {
