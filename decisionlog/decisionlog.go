@@ -16,13 +16,15 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
 // Options configures [Read]. The zero value is the default.
 type Options struct {
-	// Verdicts finds the outcomes of results. nil stands for the usual ones.
-	Verdicts *outcome.Verdicts
+	// Outcomes has rules for results of other forms, by path, such as
+	// result.granted for app/main: see docs/report.md.
+	Outcomes map[string]string
 	// MaxLength limits the text of an event, in bytes. 0 means 64 MiB. Read
 	// skips a longer event.
 	MaxLength int
@@ -39,7 +41,7 @@ type Event struct {
 	// is zero if there is no valid time.
 	Time    time.Time
 	Outcome outcome.Outcome
-	Code    string // OPA's code of the error, if Outcome is outcome.Error
+	Code    string // OPA's code of the error, if Outcome is outcome.Failed
 
 	DecisionID, RequestedBy, TraceID, SpanID string
 	// Revision is name=revision of each bundle, sorted and joined by commas, or
@@ -72,8 +74,13 @@ func Read(r io.Reader, o Options) iter.Seq2[*Event, error] {
 		var keys []string       // of metrics, by number
 		stopped := false
 		give := func(e *Event, err error) { stopped = stopped || !yield(e, err) }
+		verdicts, err := verdicts.New(o.Outcomes)
+		if err != nil {
+			yield(nil, fmt.Errorf("decisionlog: Outcomes: %w", err))
+			return
+		}
 		reader := logread.NewReader(logread.Options{
-			Verdicts: o.Verdicts, MaxLength: o.MaxLength,
+			Verdicts: verdicts, MaxLength: o.MaxLength,
 			Metric: func(key []byte) int32 {
 				keys = append(keys, string(key))
 				return int32(len(keys) - 1)

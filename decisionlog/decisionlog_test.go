@@ -97,3 +97,20 @@ func TestReadManyKeys(t *testing.T) {
 		n++
 	}
 }
+
+// Rules tell the outcomes of results of other forms. A wrong rule ends reading.
+func TestReadWithRules(t *testing.T) {
+	t.Parallel()
+	log := fmt.Sprintf(strings.Replace(line, `"result":true`, `"result":{"granted":true}`, 1), 1, 1)
+	for rule, want := range map[string]string{"result.granted": "allowed <nil>", "not result.granted": "denied <nil>", "granted": "decisionlog: Outcomes: app/allow: "} {
+		for e, err := range decisionlog.Read(strings.NewReader(log), decisionlog.Options{Outcomes: map[string]string{"app/allow": rule}}) {
+			got := fmt.Sprint(err)
+			if e != nil {
+				got = fmt.Sprint(e.Outcome, err)
+			}
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %s, want %s", rule, got, want)
+			}
+		}
+	}
+}

@@ -196,9 +196,9 @@ func TestCounters(t *testing.T) {
 	add("a", outcome.Denied, 4e9, 1e9, 3)
 	add("a", outcome.Denied, 0, 1e9, 0)
 	add("b", outcome.Undefined, 1e9, -5, 1)
-	r.Add(rollup.Decision{Path: "b", Outcome: outcome.Error, Code: "eval_conflict_error", Metrics: map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5, "counter_y": -1}})
+	r.Add(rollup.Decision{Path: "b", Outcome: outcome.Failed, Code: "eval_conflict_error", Metrics: map[string]any{"timer_rego_input_parse_ns": "soon", "counter_x": 1.5, "counter_y": -1}})
 	r.Add(rollup.Decision{Path: "b", Outcome: outcome.Cancelled, Metrics: map[string]any{"timer_server_handler_ns": 0}})
-	r.Add(rollup.Decision{Path: "b", Outcome: outcome.OtherResult, Overflow: true, Metrics: map[string]any{
+	r.Add(rollup.Decision{Path: "b", Outcome: outcome.Neither, Overflow: true, Metrics: map[string]any{
 		"timer_rego_query_parse_ns": -7, "timer_mine_ns": 1, "timer_mine_too_ns": 1, "counter_mine": 3,
 	}})
 

@@ -42,7 +42,7 @@ func exhaust(r *rollup.Rollup, o rollup.Options) {
 		r.Add(rollup.Decision{Path: fmt.Sprint("p", i), Numbers: append(timers, counters...)})
 	}
 	for _, code := range append(rollup.ErrorCodes(), "") {
-		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Error, Code: code, Numbers: zeros})
+		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Failed, Code: code, Numbers: zeros})
 	}
 }
 

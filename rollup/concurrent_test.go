@@ -134,7 +134,7 @@ func TestMergeMeanwhile(t *testing.T) {
 		each = 10_000
 	}
 	r := newRollup(t, rollup.Options{})
-	d := rollup.Decision{Path: "p", Outcome: outcome.Error, Code: "internal_error", Overflow: true}
+	d := rollup.Decision{Path: "p", Outcome: outcome.Failed, Code: "internal_error", Overflow: true}
 	d.Numbers = []rollup.Number{
 		{"timer_server_handler_ns", 50}, {"timer_rego_query_eval_ns", 50}, {"timer_disk_read_ns", 0}, {"counter_c", 3},
 	}
@@ -167,13 +167,13 @@ func TestMergeMeanwhile(t *testing.T) {
 			}
 		}
 		got := sumsOf(contentsOf(t, merged))
-		if got.outcomes[outcome.Error] < before.outcomes[outcome.Error] || got.stages.count < before.stages.count || got.counters < before.counters {
+		if got.outcomes[outcome.Failed] < before.outcomes[outcome.Failed] || got.stages.count < before.stages.count || got.counters < before.counters {
 			t.Errorf("the sums went from %+v down to %+v", before, got)
 		}
 		before = got
 	})
 	n := uint64(adders*each + 1)
-	if before.outcomes[outcome.Error] != n || before.errors != n || before.counters != 3*n ||
+	if before.outcomes[outcome.Failed] != n || before.errors != n || before.counters != 3*n ||
 		before.stages.count != 2*n || before.unfinished[rollup.CauseFailed] != n {
 		t.Errorf("the last sums are %+v, want those of %d decisions", before, n)
 	}

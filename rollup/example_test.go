@@ -6,6 +6,7 @@ package rollup_test
 import (
 	"fmt"
 
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -17,7 +18,7 @@ func Example() {
 		return
 	}
 	for i := range int64(100) {
-		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: outcome.OfResult(i%10 != 0), Metrics: map[string]any{
+		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: verdicts.OfResult(i%10 != 0), Metrics: map[string]any{
 			"timer_server_handler_ns":         300_000 + i*1000,
 			"timer_rego_query_eval_ns":        200_000 + i*1000,
 			"timer_rego_builtin_http_send_ns": 150_000 + i*1000,

@@ -34,7 +34,7 @@ func TestFlood(t *testing.T) {
 		numbers[0] = rollup.Number{Key: "timer_" + id + "_ns", Value: random.Int64() >> 30}
 		numbers[1] = rollup.Number{Key: "counter_" + id, Value: 1}
 		numbers[2] = rollup.Number{Key: "unknown_" + id, Value: 1}
-		r.Add(rollup.Decision{Path: id, Outcome: outcome.Error, Code: id, Numbers: numbers})
+		r.Add(rollup.Decision{Path: id, Outcome: outcome.Failed, Code: id, Numbers: numbers})
 	}
 	if grown := int64(heap()) - int64(before); grown > 1<<20 {
 		t.Errorf("the memory grew by %d bytes, want 1 MiB or less", grown)
@@ -42,7 +42,7 @@ func TestFlood(t *testing.T) {
 	c := contentsOf(t, r)
 	checkSize(t, c, o)
 	s, n := sumsOf(c), uint64(decisions)
-	if s.outcomes[outcome.Error] != n || s.errors != n || s.counters != n || s.stages.count+s.unfinished[rollup.CauseFailed] != n {
+	if s.outcomes[outcome.Failed] != n || s.errors != n || s.counters != n || s.stages.count+s.unfinished[rollup.CauseFailed] != n {
 		t.Errorf("the sums are %+v, want those of %d decisions", s, decisions)
 	}
 	if len(c.Outcomes) != 51 {

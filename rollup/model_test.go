@@ -123,7 +123,7 @@ func (m *model) add(d rollup.Decision) {
 	outcomes := m.Outcomes[path]
 	outcomes[d.Outcome]++
 	m.Outcomes[path] = outcomes
-	if d.Outcome == outcome.Error {
+	if d.Outcome == outcome.Failed {
 		code := d.Code
 		if !slices.Contains(rollup.ErrorCodes(), code) {
 			code = rollup.Other
@@ -155,7 +155,7 @@ func (m *model) add(d rollup.Decision) {
 			switch {
 			case (d.Query || d.Path == outcome.Query) && stage == "server_handler":
 				cause = rollup.CauseQuery
-			case d.Outcome == outcome.Error || d.Outcome == outcome.Cancelled:
+			case d.Outcome == outcome.Failed || d.Outcome == outcome.Cancelled:
 				cause = rollup.CauseFailed
 			}
 			u := m.Unfinished[t.stage]

@@ -73,7 +73,7 @@ type Decision struct {
 	// Outcome says how the decision ended. An invalid Outcome counts as
 	// OtherResult.
 	Outcome outcome.Outcome
-	// Code is OPA's code of the error, if Outcome is outcome.Error.
+	// Code is OPA's code of the error, if Outcome is outcome.Failed.
 	Code string
 	// Overflow marks a decision whose path would have another label if there
 	// were more room. [Overflow.Paths] counts it.
@@ -111,7 +111,7 @@ func (r *Rollup) Add(d Decision) {
 	}
 	ended := d.Outcome.Valid()
 	row.outcomes[ended].Add(1)
-	if ended == outcome.Error {
+	if ended == outcome.Failed {
 		r.errors[indexOfCode(d.Code)].Add(1)
 	}
 	for i := range f.N {

@@ -103,7 +103,7 @@ func TestAddLittle(t *testing.T) {
 	want.Counters["server_query_cache_hit"] = 0
 	codes := append(rollup.ErrorCodes(), "", "invented", "zzz", "eval_conflict_error")
 	for _, code := range codes {
-		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Error, Code: code})
+		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Failed, Code: code})
 		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Denied, Code: code})
 		if !slices.Contains(rollup.ErrorCodes(), code) {
 			code = rollup.Other
@@ -111,7 +111,7 @@ func TestAddLittle(t *testing.T) {
 		want.Errors[code]++
 	}
 	n := uint64(len(codes))
-	want.Outcomes["p"] = [6]uint64{outcome.Allowed: 2, outcome.OtherResult: 1, outcome.Error: n, outcome.Denied: n}
+	want.Outcomes["p"] = [6]uint64{outcome.Allowed: 2, outcome.Neither: 1, outcome.Failed: n, outcome.Denied: n}
 	requireSame(t, contentsOf(t, r), want)
 }
 
@@ -274,7 +274,7 @@ func TestSize(t *testing.T) {
 			r.Add(rollup.Decision{Path: fmt.Sprint(i), Numbers: numbers})
 		}
 		for _, code := range append(rollup.ErrorCodes(), "") {
-			r.Add(rollup.Decision{Outcome: outcome.Error, Code: code})
+			r.Add(rollup.Decision{Outcome: outcome.Failed, Code: code})
 		}
 		c := contentsOf(t, r)
 		got := rollup.Size{

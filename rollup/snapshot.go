@@ -94,7 +94,7 @@ func causeOf(m *stages.Metric, d *Decision) Cause {
 	switch {
 	case (d.Query || d.Path == outcome.Query) && m.Name == handler:
 		return CauseQuery
-	case d.Outcome == outcome.Error || d.Outcome == outcome.Cancelled:
+	case d.Outcome == outcome.Failed || d.Outcome == outcome.Cancelled:
 		return CauseFailed
 	default:
 		return CauseUnknown

@@ -20,7 +20,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/internal/verdicts"
 )
 
 func newReportCommand() *cobra.Command {
@@ -184,7 +184,7 @@ func addReadFlags(cmd *cobra.Command, o *report.Options) {
 
 // checkVerdicts sets the verdicts of --outcome.
 func checkVerdicts(o *report.Options) (err error) {
-	if o.Verdicts, err = outcome.NewVerdicts(o.Outcomes); err != nil {
+	if o.Verdicts, err = verdicts.New(o.Outcomes); err != nil {
 		err = fmt.Errorf("--outcome %w", err)
 	}
 	return err

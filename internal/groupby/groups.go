@@ -150,7 +150,7 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 	}
 	f.Cover()
 	c := g.count(key, time, o)
-	if o.Valid() == outcome.Error {
+	if o.Valid() == outcome.Failed {
 		g.added.addError(codeOrOther(code), 1)
 	}
 	counters := 0

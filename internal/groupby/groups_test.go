@@ -333,7 +333,7 @@ func modelText(l Limits, events []event) string {
 			whole[key].add(e.outcome, counters, timings)
 			whole[key].widen(period{e.time, e.time})
 			parts[key][begin].add(e.outcome, counters, timings)
-			if e.outcome == outcome.Error {
+			if e.outcome == outcome.Failed {
 				code := rollup.Other
 				if slices.Contains(rollup.ErrorCodes(), e.code) {
 					code = e.code
@@ -616,7 +616,7 @@ func TestUnusualMeasures(t *testing.T) {
 	g.Add([]byte("k"), 0, 99, "", []logread.Measure{{Metric: -1, Value: 5}, {Metric: math.MinInt32, Value: 5}, {Metric: math.MaxInt32, Value: 5},
 		{Metric: counter, Value: 0}, {Metric: counter, Value: -1}, {Metric: timer, Value: -1},
 	})
-	if x := g.Get("", true, nil); x.Outcomes != [6]uint64{outcome.OtherResult: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
+	if x := g.Get("", true, nil); x.Outcomes != [6]uint64{outcome.Neither: 1} || len(x.Stages) != 0 || len(x.Counters) != 0 {
 		t.Errorf("got %+v", x)
 	}
 	for range 4 {

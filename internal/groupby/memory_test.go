@@ -115,10 +115,10 @@ func TestAllocations(t *testing.T) {
 	g := newGroups(t, Limits{Groups: 4, Names: 2})
 	for name, key := range map[string]string{"a group": "system/policies/1", "the empty key": "", "other": "other"} {
 		for range 5000 {
-			g.Add([]byte(key), 0, outcome.Error, "internal_error", typicalMeasures(g, random))
+			g.Add([]byte(key), 0, outcome.Failed, "internal_error", typicalMeasures(g, random))
 		}
 		measures := typicalMeasures(g, random)
-		if n := testing.AllocsPerRun(100, func() { g.Add([]byte(key), 0, outcome.Error, "internal_error", measures) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { g.Add([]byte(key), 0, outcome.Failed, "internal_error", measures) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

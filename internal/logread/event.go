@@ -25,8 +25,8 @@ type Event struct {
 	// with the problem LineTime or WrapperTime, or NoTime.
 	Time    int64
 	Outcome outcome.Outcome
-	Code    string // OPA's code of the error, if Outcome is outcome.Error
-	Hidden  bool   // a mask policy hides the result, or a table lacks it; the outcome is outcome.OtherResult
+	Code    string // OPA's code of the error, if Outcome is outcome.Failed
+	Hidden  bool   // a mask policy hides the result, or a table lacks it; the outcome is outcome.Neither
 	Damaged bool   // a timer or counter is not a 64-bit integer of 0 or more
 	// Text is the event's JSON as it is in the text, without escapes if that was
 	// in a string. The others are its values, or nil. Cache is

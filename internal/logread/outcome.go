@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -25,7 +26,7 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 	}
 	const hiding = 1<<fieldErased | 1<<fieldMasked
 	if p.hidden = p.present&hiding != 0 && p.hides(p.judge.verdicts.Of(string(path)).IsHiddenBy); p.hidden {
-		return outcome.OtherResult, ""
+		return outcome.Neither, ""
 	}
 	if !p.has(fieldResult) {
 		return outcome.Undefined, ""
@@ -38,7 +39,7 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 		return outcome.Undefined, ""
 	}
 	if query && text[0] == '[' {
-		return outcome.OfQuery(p.meaning(text)), ""
+		return verdicts.OfQuery(p.meaning(text)), ""
 	}
 	return p.judged(path, text)
 }
@@ -52,7 +53,7 @@ const (
 )
 
 type judge struct {
-	verdicts   *outcome.Verdicts
+	verdicts   *verdicts.Set
 	judgements [places]judgement
 }
 
@@ -83,7 +84,7 @@ func (p *parser) judged(path, text []byte) (o outcome.Outcome, code string) {
 	return o, code
 }
 
-func (p *parser) outcomeOf(verdict *outcome.Verdict, text []byte) outcome.Outcome {
+func (p *parser) outcomeOf(verdict *verdicts.Verdict, text []byte) outcome.Outcome {
 	fields := p.fields[:0]
 	eachField(text, func(key, value []byte) {
 		fields = append(fields, namedValue{p.nameOf(key), value})
@@ -188,14 +189,7 @@ func (p *parser) failure(text []byte) (_ outcome.Outcome, code string) {
 	if hasPrefix(text, "{") {
 		code, message = knownCode(p.textOf(p.fieldIn(text, "code"))), p.textOf(p.fieldIn(text, "message"))
 	}
-	if code == "" {
-		return outcome.OfMessage(message), ""
-	}
-	failed := outcome.OfError(code)
-	if failed != outcome.Error {
-		code = ""
-	}
-	return failed, code
+	return verdicts.OfError(code, message)
 }
 
 // isEmpty reports whether a store may have written an error for none: an empty

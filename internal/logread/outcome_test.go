@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -33,7 +34,7 @@ func randomResult(r *rand.Rand, depth int) string {
 // whatever rules the paths have, and however many texts there are.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	verdicts := must(outcome.NewVerdicts(map[string]string{
+	verdicts := must(verdicts.New(map[string]string{
 		"a/*": "result.ok", "b/*": "not result.x.y", "c/*": `result.x == "a\"b"`, "d/*": "not result", "e/*": `not result == "no"`,
 	}))
 	var got Event
@@ -56,10 +57,10 @@ func TestVerdicts(t *testing.T) {
 		case 0, 1:
 			more = `,"erased":["` + pointer + `"]`
 			if hidden = verdict.IsHiddenBy(pointer); hidden {
-				want = outcome.OtherResult
+				want = outcome.Neither
 			}
 		case 2, 3, 4:
-			want, code = outcome.Error, fmt.Sprintf("eval_%c_error", 'a'+r.IntN(26))
+			want, code = outcome.Failed, fmt.Sprintf("eval_%c_error", 'a'+r.IntN(26))
 			more = `,"error":"1 error occurred: p.rego:3: ` + code + `: x"`
 		}
 		line = append(line[:0], `{"decision_id":"1","path":"`+path+`","result":`+result+more+"}\n"...)

@@ -8,7 +8,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/internal/verdicts"
 )
 
 // Options receives what a reader reads.
@@ -26,7 +26,7 @@ type Options struct {
 	// failed, with the time of the line, or NoTime.
 	Loss func(kind Problem, n, time, line int64)
 	// Verdicts finds the outcomes of results. nil stands for the usual ones.
-	Verdicts *outcome.Verdicts
+	Verdicts *verdicts.Set
 	// Check, if it is not nil, is called with the JSON text of each event. An
 	// event for which it returns an error is a problem (InvalidJSON).
 	Check func(text []byte) error

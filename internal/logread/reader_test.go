@@ -342,7 +342,7 @@ func TestContainers(t *testing.T) {
 		{1, "rbac/allow", "d1", "10.0.0.1:5", "", "", label, `{"a":{"revision":"1"},"b":{"revision":"2"}}`, at + 678901234, outcome.Allowed, metrics, true, "", "", "", 7},
 		{2, "http/authz", "d2", "", "", "", label, "", at + 1e9 - 3600e9, outcome.Denied, metrics, true, "", "", "", 0},
 		{3, "(query)", "d3", "", "", "", label, "", at + 2e9, outcome.Undefined, metrics, true, "", "", "", 0},
-		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, outcome.Error, metrics, true, "", "", "", 0},
+		{4, "(data)", "d4", "", "", "eval_conflict_error", "{}", "", at + 3e9, outcome.Failed, metrics, true, "", "", "", 0},
 	}
 	if got := readAll(events.ndjson()); !reflect.DeepEqual(got, result{Events: want, Lines: 4}) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)

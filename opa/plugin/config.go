@@ -21,7 +21,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/util"
 
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -49,7 +49,7 @@ type settings struct {
 	// Counters extends the known counters.
 	Counters []string
 	// Outcomes finds the outcomes of results. nil stands for the usual ones.
-	Outcomes *outcome.Verdicts
+	Outcomes *verdicts.Set
 	// Next names the logger plugin that gets each event after this one, or is
 	// "".
 	Next string
@@ -392,7 +392,7 @@ func (v value) paths(to *[]string, patterns bool) error {
 }
 
 // verdicts sets the verdicts from an object with rules by path.
-func (v value) verdicts(to **outcome.Verdicts) error {
+func (v value) verdicts(to **verdicts.Set) error {
 	fields, ok := v.v.(map[string]any)
 	if !ok {
 		return v.refuse("an object with rules by path")
@@ -404,7 +404,7 @@ func (v value) verdicts(to **outcome.Verdicts) error {
 		}
 	}
 	var err error
-	if *to, err = outcome.NewVerdicts(rules); err != nil {
+	if *to, err = verdicts.New(rules); err != nil {
 		return fmt.Errorf("%s: %w", v.at, err)
 	}
 	return nil

@@ -122,11 +122,10 @@
 //
 // # Outcomes
 //
-// [outcome.Verdict] says which results are allowed or denied. The key outcomes
-// has rules for other results, as [outcome.NewVerdicts] describes them. An
-// evaluation that ended because the client left or its deadline passed is
-// cancelled. In events of the decision log, a result is neither allowed nor
-// denied if the mask policy removed or changed what decides. The log lacks
-// decisions that the drop policy drops, and decisions for which the drop or
-// mask policy fails.
+// docs/operating.md says which results are allowed or denied. The key outcomes
+// has rules for other results. An evaluation that ended because the client left
+// or its deadline passed is cancelled. In events of the decision log, a result
+// is neither allowed nor denied if the mask policy removed or changed what
+// decides. The log lacks decisions that the drop policy drops, and decisions for
+// which the drop or mask policy fails.
 package plugin

@@ -11,6 +11,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -66,7 +67,7 @@ func (c *LogCounter) NeedsPolicy() bool {
 }
 
 // Verdicts returns the rules for results of the configuration.
-func (c *LogCounter) Verdicts() *outcome.Verdicts { return c.config.Outcomes }
+func (c *LogCounter) Verdicts() *verdicts.Set { return c.config.Outcomes }
 
 // A LogBatch has decisions that are not counted yet. Only one goroutine may use
 // it.

@@ -16,12 +16,13 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/server/types"
 
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
 // outcomeOf returns the outcome of a decision, and OPA's code of the error if
 // it failed. query is "" except for POST /v1/query.
-func outcomeOf(v *outcome.Verdict, err error, result *any, query string) (_ outcome.Outcome, code string) {
+func outcomeOf(v *verdicts.Verdict, err error, result *any, query string) (_ outcome.Outcome, code string) {
 	switch {
 	case err != nil:
 		return failureOf(err)
@@ -37,29 +38,29 @@ func outcomeOf(v *outcome.Verdict, err error, result *any, query string) (_ outc
 // loggedOutcomeOf does what outcomeOf does, for an event of the decision log. A
 // result is neither allowed nor denied if the mask policy removed or changed
 // the part of it that decides.
-func loggedOutcomeOf(v *outcome.Verdict, event *logs.EventV1) (_ outcome.Outcome, code string) {
+func loggedOutcomeOf(v *verdicts.Verdict, event *logs.EventV1) (_ outcome.Outcome, code string) {
 	if event.Error == nil && (slices.ContainsFunc(event.Erased, v.IsHiddenBy) || slices.ContainsFunc(event.Masked, v.IsHiddenBy)) {
-		return outcome.OtherResult, ""
+		return outcome.Neither, ""
 	}
 	return outcomeOf(v, event.Error, event.Result, event.Query)
 }
 
 // verdictOf returns the verdict for decisions on a path, or for ad-hoc queries.
-func (a *active) verdictOf(path, query string) *outcome.Verdict {
+func (a *active) verdictOf(path, query string) *verdicts.Verdict {
 	if query != "" {
 		path = outcome.Query
 	}
 	return a.verdicts.Of(strings.Trim(path, "/"))
 }
 
-// queryOutcome extends outcome.OfQuery, which handles only the types of JSON. It
+// queryOutcome extends verdicts.OfQuery, which handles only the types of JSON. It
 // also handles OPA's own type, which a result has if no mask policy has changed
 // it.
 func queryOutcome(result any) outcome.Outcome {
 	if bindings, ok := result.(types.AdhocQueryResultSetV1); ok && len(bindings) == 0 {
 		return outcome.Undefined
 	}
-	return outcome.OfQuery(result)
+	return verdicts.OfQuery(result)
 }
 
 // failureOf returns the outcome of a decision that failed with err, and OPA's
@@ -72,14 +73,8 @@ func failureOf(err error) (_ outcome.Outcome, code string) {
 	switch {
 	case ended:
 		return outcome.Cancelled, ""
-	case code == "":
-		return outcome.OfMessage(message), ""
 	}
-	failed := outcome.OfError(code)
-	if failed != outcome.Error {
-		code = ""
-	}
-	return failed, code
+	return verdicts.OfError(code, message)
 }
 
 // fieldsOf returns the code of the outermost of OPA's errors that has a code.

@@ -22,7 +22,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 	"github.com/open-policy-agent/opa/v1/version"
 
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -155,7 +155,7 @@ type Plugin struct {
 type active struct {
 	recorder *recorder
 	next     string // the name of the next logger plugin, or "" if there is none
-	verdicts *outcome.Verdicts
+	verdicts *verdicts.Set
 	traced   bool // whether decisions may belong to traces
 	labels   int  // limits the paths with exemplars
 }

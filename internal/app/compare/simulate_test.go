@@ -102,7 +102,7 @@ func (w *world) decide(rng *rand.Rand, r *report.Report, more float64) {
 			for range n {
 				switch x := rng.Float64(); {
 				case bursts[i] > 0 && x < 0.1:
-					of[outcome.Error]++
+					of[outcome.Failed]++
 				case rng.Float64() < denied:
 					of[outcome.Denied]++
 				default:

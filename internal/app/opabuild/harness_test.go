@@ -203,15 +203,16 @@ func Each(Metrics) iter.Seq[Metric] { return slices.Values([]Metric{KindCounter,
 // it gets from the binary, and each decision.
 func tinyPlugin(who string) map[string]string {
 	return map[string]string{
-		"go.mod":               "module " + ourModule + "\n\ngo 1.25\n",
-		"exphist/exphist.go":   "package exphist\n\nconst Who = \"" + who + "\"\n",
-		"outcome/outcome.go":   "package outcome\n",
-		"rollup/rollup.go":     "package rollup\n\nimport _ \"" + ourModule + "/internal/stages\"\n\ntype Number struct {\n\tKey   string\n\tValue int64\n}\n",
-		"internal/stages/s.go": "package stages\n",
-		"internal/grid/g.go":   "package grid\n",
-		"prom/go.mod":          "module " + ourModule + "/prom\n\ngo 1.25\n",
-		"prom/prom.go":         "package prom\n",
-		"opa/go.mod":           "module " + ourModule + "/opa\n\ngo 1.25\n\nrequire " + ourModule + " v0.0.0\n",
+		"go.mod":                 "module " + ourModule + "\n\ngo 1.25\n",
+		"exphist/exphist.go":     "package exphist\n\nconst Who = \"" + who + "\"\n",
+		"outcome/outcome.go":     "package outcome\n",
+		"rollup/rollup.go":       "package rollup\n\nimport _ \"" + ourModule + "/internal/stages\"\n\ntype Number struct {\n\tKey   string\n\tValue int64\n}\n",
+		"internal/stages/s.go":   "package stages\n",
+		"internal/grid/g.go":     "package grid\n",
+		"internal/verdicts/v.go": "package verdict\n",
+		"prom/go.mod":            "module " + ourModule + "/prom\n\ngo 1.25\n",
+		"prom/prom.go":           "package prom\n",
+		"opa/go.mod":             "module " + ourModule + "/opa\n\ngo 1.25\n\nrequire " + ourModule + " v0.0.0\n",
 		"opa/plugin/plugin.go": `package plugin
 
 import (

@@ -24,7 +24,7 @@ const ourModule = "github.com/regometer/regometer"
 // pluginFolders hold the plugin's packages, by the folder of their module in a
 // checkout.
 var pluginFolders = map[string][]string{
-	"":     {"exphist", "outcome", "rollup", "internal/grid", "internal/stages"},
+	"":     {"exphist", "outcome", "rollup", "internal/grid", "internal/stages", "internal/verdicts"},
 	"prom": {""},
 	"opa":  {"plugin"},
 }

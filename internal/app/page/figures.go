@@ -332,7 +332,7 @@ func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
 
 // wordOf returns an outcome in words.
 func wordOf(o int) string {
-	words := map[outcome.Outcome]string{outcome.OtherResult: "other result", outcome.Error: "failed"}
+	words := map[outcome.Outcome]string{outcome.Neither: "other result", outcome.Failed: "failed"}
 	return cmp.Or(words[outcome.Outcome(o)], outcome.Outcome(o).String())
 }
 

@@ -100,7 +100,7 @@ func TestRows(t *testing.T) {
 		{labels(`{"\u0061\"":"\ud83d\ude00","":""}`), row{`labels.a"`: "😀", "labels.": ""}},
 	}
 	for _, tc := range table {
-		tc.event.Outcome = outcome.OtherResult
+		tc.event.Outcome = outcome.Neither
 		events = append(events, tc.event)
 	}
 	rowsOf(t, keys)                                                     // a file without rows

@@ -111,7 +111,7 @@ var rules = []rule{
 	{"cancelled_rose", Fault, needsTime, nil},
 	{"other_rose", Fault, needsTime | needsResult, nil},
 	{"allowed_high", Fault, needsTime | needsResult, nil},
-	{"errors_high", Fault, needsTime, high(outcome.Error)},
+	{"errors_high", Fault, needsTime, high(outcome.Failed)},
 	{"denied_high", Fault, needsTime | needsResult, nil},
 	{"undefined_high", Fault, needsTime | needsResult, nil},
 	{"cancelled_high", Fault, needsTime, high(outcome.Cancelled)},

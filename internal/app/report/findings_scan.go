@@ -137,7 +137,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 // turn makes a cluster of allowed or denied decisions that ends before the log
 // one of the outcome that rose then, because people ask for what changed.
 func (s *scan) turn(c *cluster) {
-	if c.kind != shifted || c.begins || !c.ends || c.outcome > outcome.OtherResult {
+	if c.kind != shifted || c.begins || !c.ends || c.outcome > outcome.Neither {
 		return
 	}
 	before, after := s.outcomes(c)

@@ -75,12 +75,12 @@ func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, 
 
 // outcomeRules has the beginnings of the names of rules, and what decisions did.
 var outcomeRules = [len(outcomes{})][2]string{
-	outcome.Allowed:     {"allowed", "were allowed"},
-	outcome.Denied:      {"denied", "were denied"},
-	outcome.OtherResult: {"other", "had another result"},
-	outcome.Undefined:   {"undefined", "had no result"},
-	outcome.Error:       {"errors", "failed"},
-	outcome.Cancelled:   {"cancelled", "were cancelled"},
+	outcome.Allowed:   {"allowed", "were allowed"},
+	outcome.Denied:    {"denied", "were denied"},
+	outcome.Neither:   {"other", "had another result"},
+	outcome.Undefined: {"undefined", "had no result"},
+	outcome.Failed:    {"errors", "failed"},
+	outcome.Cancelled: {"cancelled", "were cancelled"},
 }
 
 // outcomeAdvice says what to do about outcomes that rose.
@@ -155,7 +155,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 				f.Figures["allowed_outside_low"], f.Figures["allowed_outside_high"] = wilson(before, float64(b.sum()))
 			}
 		}
-		if c.outcome == outcome.Error {
+		if c.outcome == outcome.Failed {
 			advice = commonest(r.Total.Errors) + advice
 		} else if c.outcome != outcome.Cancelled && f.Client != "" && f.Path == "" && f.Server == "" {
 			f.Severity = Info // clients may change what they ask for
@@ -236,7 +236,7 @@ func high(of outcome.Outcome) func(*Report) Finding {
 			f.Text += " on " + text.Plural(len(paths), "path") + ": " + listed(paths, func(s string) string { return s })
 		}
 		f.Text += "."
-		if of == outcome.Error {
+		if of == outcome.Failed {
 			f.Text += commonest(r.Total.Errors) + " Find the cause in the messages of the errors in the log, and the paths with `--by path`."
 		} else {
 			f.Text += outcomeAdvice[of]

@@ -183,7 +183,7 @@ func healthy() *Report {
 
 // failing returns a report of n decisions, of which some fail.
 func failing(failed, n uint64) *Report {
-	return reportOf(groupOf("rbac/allow", [6]uint64{outcome.Allowed: n - failed, outcome.Error: failed}))
+	return reportOf(groupOf("rbac/allow", [6]uint64{outcome.Allowed: n - failed, outcome.Failed: failed}))
 }
 
 // revisionReport has slices of a minute, first of revision v1, then of v2.

@@ -133,7 +133,7 @@ const (
 func (r *Report) unjudged() string {
 	most, key := uint64(r.Inputs.Gaps.Result), ""
 	for _, g := range r.Groups.Sums() {
-		n := g.Outcomes[outcome.OtherResult]
+		n := g.Outcomes[outcome.Neither]
 		if r.By == "path" && n > most && g.Decisions >= unjudgedDecisions && Ratio(n, g.Decisions) >= unjudgedShare && g.Key != outcome.Query && g.Key != rollup.Other {
 			most, key = n, g.Key
 		}

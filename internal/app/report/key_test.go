@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/internal/verdicts"
 )
 
 // Hours and days are those of UTC, wherever the report is made. The test
@@ -178,7 +178,7 @@ func TestInSeveral(t *testing.T) {
 {"decision_id":"2","path":"a","result":{"ok":false},"rule_labels":[{"team":"y"}],"input":{"team":"y"},"metrics":{"timer_server_handler_ns":7}}
 {"decision_id":"3","path":"a","result":{},"rule_labels":[{"other":"z"}],"metrics":{"timer_server_handler_ns":11}}
 `
-	verdicts, err := outcome.NewVerdicts(map[string]string{"a": "result.ok"})
+	verdicts, err := verdicts.New(map[string]string{"a": "result.ok"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/internal/verdicts"
 )
 
 // Options configures [Read].
@@ -39,7 +39,7 @@ type Options struct {
 	// either of them, decisions without a time are left out.
 	Since, Until time.Time
 	// Verdicts finds the outcomes of results. nil stands for the usual ones.
-	Verdicts *outcome.Verdicts
+	Verdicts *verdicts.Set
 	// Outcomes are the rules of Verdicts by path, for the commands of findings.
 	Outcomes map[string]string
 	// Slowest is the number of slowest decisions that are listed, at most

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -164,13 +165,13 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 // none.
 func exampleRule(e *logread.Event) []byte {
 	var fields map[string]any
-	if e.Outcome != outcome.OtherResult || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
+	if e.Outcome != outcome.Neither || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
 		return nil
 	}
 	for _, of := range [][2]string{{"bool", ""}, {"string", ` == "TEXT"`}} {
 		for _, field := range slices.Sorted(maps.Keys(fields)) {
 			rule := "result." + field + of[1]
-			_, err := outcome.NewVerdicts(map[string]string{"path": rule})
+			_, err := verdicts.New(map[string]string{"path": rule})
 			if fmt.Sprintf("%T", fields[field]) == of[0] && err == nil && !strings.Contains(field, ".") {
 				return []byte(rule)
 			}

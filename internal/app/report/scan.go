@@ -254,9 +254,9 @@ var (
 		{kind: slow, rare: true, names: anyone},
 		{kind: shifted, outcome: outcome.Allowed, names: anyone},
 		{kind: shifted, outcome: outcome.Denied, names: anyone},
-		{kind: shifted, outcome: outcome.OtherResult, names: anyone},
+		{kind: shifted, outcome: outcome.Neither, names: anyone},
 		{kind: shifted, outcome: outcome.Undefined, names: anyone},
-		{kind: shifted, outcome: outcome.Error, names: anyone},
+		{kind: shifted, outcome: outcome.Failed, names: anyone},
 		{kind: shifted, outcome: outcome.Cancelled, names: anyone},
 		{kind: untimed, names: []int{ofServer}},
 		{kind: compiled, names: []int{ofPath, ofServer}},
@@ -324,7 +324,7 @@ func (f *feature) judges(c *cluster) bool {
 		return true
 	case c.subject[ofClient] == anyName && c.subject[ofKey] == anyName:
 		return false
-	case f.outcome == outcome.Undefined || f.outcome == outcome.Error || f.outcome == outcome.Cancelled:
+	case f.outcome == outcome.Undefined || f.outcome == outcome.Failed || f.outcome == outcome.Cancelled:
 		return true
 	}
 	return c.in.rate() >= alwaysShare && c.out.rate() <= seldomShare

@@ -195,7 +195,7 @@ func (s *scan) measureExcess(c *cluster, removed []bool) []float64 {
 	for i := range s.events {
 		e := &s.events[i]
 		unknown := math.NaN()
-		if c.kind != slow && !shared[e.names[ofPath]] && (!c.timed() || c.subject[ofClient] != anyName && c.outcome > outcome.OtherResult) {
+		if c.kind != slow && !shared[e.names[ofPath]] && (!c.timed() || c.subject[ofClient] != anyName && c.outcome > outcome.Neither) {
 			unknown = outside.expect(unknown)
 		}
 		if excess[i] -= paths[e.names[ofPath]].expect(unknown); !c.subject.has(e) {

@@ -91,12 +91,12 @@ func groupText(g *Group) string {
 }
 
 var outcomeWords = [len(groupby.Group{}.Outcomes)]string{
-	outcome.Allowed:     "allowed",
-	outcome.Denied:      "denied",
-	outcome.OtherResult: "with another result",
-	outcome.Undefined:   "undefined",
-	outcome.Error:       "failed",
-	outcome.Cancelled:   "cancelled",
+	outcome.Allowed:   "allowed",
+	outcome.Denied:    "denied",
+	outcome.Neither:   "with another result",
+	outcome.Undefined: "undefined",
+	outcome.Failed:    "failed",
+	outcome.Cancelled: "cancelled",
 }
 
 // errorCodes lists the three most frequent codes.

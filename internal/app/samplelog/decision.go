@@ -47,10 +47,10 @@ var (
 	failures = []failure{
 		{`{"code":"eval_builtin_error","message":"http.send: Get \"https://limits.example.com/v1\": dial tcp 10.0.0.7:443: connect: connection refused","location":{"file":"policy.rego","row":27,"col":3}}`,
 			`policy.rego:27: eval_builtin_error: http.send: Get \"https://limits.example.com/v1\": dial tcp 10.0.0.7:443: connect: connection refused`,
-			outcome.Error},
+			outcome.Failed},
 		{`{"code":"eval_conflict_error","message":"complete rules must not produce multiple outputs","location":{"file":"policy.rego","row":41,"col":1}}`,
-			`policy.rego:41: eval_conflict_error: complete rules must not produce multiple outputs`, outcome.Error},
-		{`{"code":"internal_error","message":"storage is closed"}`, `internal_error: storage is closed`, outcome.Error},
+			`policy.rego:41: eval_conflict_error: complete rules must not produce multiple outputs`, outcome.Failed},
+		{`{"code":"internal_error","message":"storage is closed"}`, `internal_error: storage is closed`, outcome.Failed},
 		{`{"code":"eval_cancel_error","message":"caller cancelled query execution"}`,
 			`eval_cancel_error: caller cancelled query execution`, outcome.Cancelled},
 	}
@@ -146,7 +146,7 @@ func (w *drawer) drawOutcome(d *decision) {
 			d.failure = noDocument
 		}
 	case w.oneIn(2000):
-		d.erased, d.outcome = "/result", outcome.OtherResult
+		d.erased, d.outcome = "/result", outcome.Neither
 	default:
 		r := d.results[w.below(len(d.results))]
 		d.result, d.outcome = r.json, r.outcome

@@ -68,21 +68,21 @@ var profiles = []profile{
 	}},
 	{"trino/allow", 0, 1, newLognormal(25_000, 600), true, false, boolean(15, 16)},
 	{"terraform/analysis/score", 0, 2, newLognormal(1_500_000, 900), true, false, []result{
-		{"42", outcome.OtherResult},
-		{"7", outcome.OtherResult},
+		{"42", outcome.Neither},
+		{"7", outcome.Neither},
 	}},
 	{"kafka/authz/allow", 8, 1, newLognormal(45_000, 700), true, false, boolean(9, 10)},
 	{"features/flags", 200, 0, newLognormal(15_000, 600), true, false, []result{
-		{`{"beta":true,"dark":false}`, outcome.OtherResult},
+		{`{"beta":true,"dark":false}`, outcome.Neither},
 		{"null", outcome.Undefined},
 	}},
 	{outcome.Query, 0, 20, newLognormal(50_000, 900), false, false, []result{
-		{`[{"user":"alice"},{"user":"bob"}]`, outcome.OtherResult},
+		{`[{"user":"alice"},{"user":"bob"}]`, outcome.Neither},
 		{"[]", outcome.Undefined},
 		{"null", outcome.Undefined},
 	}},
 	{allData, 0, 1, newLognormal(200_000, 500), false, false, []result{
-		{`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`, outcome.OtherResult},
+		{`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`, outcome.Neither},
 	}},
 	{"system/main", 100, 4, newLognormal(300_000, 800), true, false, []result{
 		{`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":""}}`, outcome.Allowed},

@@ -23,6 +23,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -110,7 +111,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 
 // failureOf returns an error, or nil if it only says that there is no result.
 func failureOf(err error) error {
-	if err != nil && outcome.OfError(codeOf(err)) == outcome.Undefined {
+	if o, _ := verdicts.OfError(codeOf(err), ""); o == outcome.Undefined {
 		return nil
 	}
 	return err

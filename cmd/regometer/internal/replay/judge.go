@@ -13,6 +13,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -26,8 +27,8 @@ const (
 	notRepeatable         // it cannot be compared
 )
 
-// verdicts are the names of verdicts.
-var verdicts = [...]string{"equal", "changed", "apart", "not-repeatable"}
+// verdictNames are the names of verdicts.
+var verdictNames = [...]string{"equal", "changed", "apart", "not-repeatable"}
 
 // The kinds of changes.
 const (
@@ -92,7 +93,7 @@ func isSameError(a, b error) bool {
 // logged returns the answer in the log.
 func (d *decision) logged() (a answer, err error) {
 	switch {
-	case d.outcome == outcome.Error:
+	case d.outcome == outcome.Failed:
 		a.err = &topdown.Error{Code: d.code}
 	case d.outcome == outcome.Cancelled:
 		a.err = &topdown.Error{Code: topdown.CancelErr}
@@ -112,7 +113,8 @@ func (p *Policy) has(path string) bool {
 // outcomeOf returns the outcome of an answer.
 func (w *worker) outcomeOf(d *decision, a *answer) outcome.Outcome {
 	if a.err != nil {
-		return outcome.OfError(codeOf(a.err))
+		o, _ := verdicts.OfError(codeOf(a.err), "")
+		return o
 	}
 	if a.value == nil {
 		return outcome.Undefined
@@ -120,9 +122,9 @@ func (w *worker) outcomeOf(d *decision, a *answer) outcome.Outcome {
 	result, err := ast.JSON(a.value)
 	switch {
 	case err != nil:
-		return outcome.OtherResult
+		return outcome.Neither
 	case d.path == outcome.Query:
-		return outcome.OfQuery(result)
+		return verdicts.OfQuery(result)
 	}
 	return w.verdicts.Of(d.path).Outcome(result)
 }

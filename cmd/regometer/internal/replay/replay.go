@@ -25,7 +25,7 @@ import (
 	"github.com/regometer/regometer/internal/app/compare"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -197,7 +197,7 @@ func replayAll(ctx context.Context, workers []*worker, decisions []*decision) {
 type worker struct {
 	*evaluator
 	old      *evaluator // of the other policy, or nil
-	verdicts *outcome.Verdicts
+	verdicts *verdicts.Set
 	inputs   bool
 
 	tracer        *tracer
@@ -237,7 +237,7 @@ func (w *worker) replay(ctx context.Context, d *decision) {
 	if ctx.Err() != nil {
 		return
 	}
-	one := Results{Decisions: 1, of: map[string]float64{"": d.of, verdicts[v]: d.of}}
+	one := Results{Decisions: 1, of: map[string]float64{"": d.of, verdictNames[v]: d.of}}
 	*[...]*uint64{equal: &one.Equal, changed: &one.Changed, apart: &one.Apart, notRepeatable: &one.NotRepeatable}[v] = 1
 	if v != equal {
 		x := Example{Kind: kind, ID: d.id, hash: d.hash, place: d.place}

@@ -34,7 +34,7 @@ func (d *durations) add(path string, took time.Duration) {
 	}
 	slice := d.n / perSlice % mostSlices
 	d.n++
-	d.Add([]byte(path), slice*int64(time.Minute), outcome.OtherResult, "", []logread.Measure{{Metric: d.metric, Value: int64(took)}})
+	d.Add([]byte(path), slice*int64(time.Minute), outcome.Neither, "", []logread.Measure{{Metric: d.metric, Value: int64(took)}})
 }
 
 // Quantiles are durations of the evaluations of a path, in ns.

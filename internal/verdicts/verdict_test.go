@@ -1,12 +1,13 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package outcome_test
+package verdicts_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -20,16 +21,16 @@ func TestResultOutcome(t *testing.T) {
 	}{
 		{true, outcome.Allowed},
 		{false, outcome.Denied},
-		{nil, outcome.OtherResult},
-		{"yes", outcome.OtherResult},
-		{1.0, outcome.OtherResult},
-		{[]any{true}, outcome.OtherResult},
-		{object{}, outcome.OtherResult},
-		{object{"roles": []any{"admin"}}, outcome.OtherResult},
+		{nil, outcome.Neither},
+		{"yes", outcome.Neither},
+		{1.0, outcome.Neither},
+		{[]any{true}, outcome.Neither},
+		{object{}, outcome.Neither},
+		{object{"roles": []any{"admin"}}, outcome.Neither},
 		{object{"allow": true}, outcome.Allowed},
 		{object{"allow": false}, outcome.Denied},
-		{object{"allow": "yes"}, outcome.OtherResult},
-		{object{"allow": nil}, outcome.OtherResult},
+		{object{"allow": "yes"}, outcome.Neither},
+		{object{"allow": nil}, outcome.Neither},
 		{object{"allowed": true, "headers": object{}}, outcome.Allowed},
 		{object{"allowed": false}, outcome.Denied},
 		{object{"allow": true, "allowed": false}, outcome.Denied},
@@ -41,8 +42,8 @@ func TestResultOutcome(t *testing.T) {
 		{object{"deny": object{"no": true}}, outcome.Denied},
 		{object{"deny": ""}, outcome.Allowed},
 		{object{"deny": "no"}, outcome.Denied},
-		{object{"deny": nil}, outcome.OtherResult},
-		{object{"deny": 1.0}, outcome.OtherResult},
+		{object{"deny": nil}, outcome.Neither},
+		{object{"deny": 1.0}, outcome.Neither},
 		{object{"allow": true, "deny": []any{"no"}}, outcome.Denied},
 		{object{"allow": true, "deny": []any{}}, outcome.Allowed},
 		{object{"allow": false, "deny": []any{}}, outcome.Denied},
@@ -51,12 +52,12 @@ func TestResultOutcome(t *testing.T) {
 		{object{"violation": []any{}}, outcome.Allowed},
 		{object{"decision": true, "context": object{"reason": "x"}}, outcome.Allowed},
 		{object{"decision": false}, outcome.Denied},
-		{object{"decision": "Permit"}, outcome.OtherResult},
+		{object{"decision": "Permit"}, outcome.Neither},
 		{object{"kind": "AdmissionReview", "response": object{"uid": "", "allowed": false}}, outcome.Denied},
 		{object{"response": object{"allowed": true}}, outcome.Allowed},
-		{object{"response": []any{"allowed"}}, outcome.OtherResult},
+		{object{"response": []any{"allowed"}}, outcome.Neither},
 	} {
-		if got := outcome.OfResult(test.result); got != test.want {
+		if got := verdicts.OfResult(test.result); got != test.want {
 			t.Errorf("%v: the outcome is %v, want %v", test.result, got, test.want)
 		}
 		// An ad-hoc query differs only if it has no result.
@@ -64,11 +65,11 @@ func TestResultOutcome(t *testing.T) {
 		if test.result == nil {
 			want = outcome.Undefined
 		}
-		if got := outcome.OfQuery(test.result); got != want {
+		if got := verdicts.OfQuery(test.result); got != want {
 			t.Errorf("%v: the outcome of a query is %v, want %v", test.result, got, want)
 		}
 	}
-	if got := outcome.OfQuery([]any{}); got != outcome.Undefined {
+	if got := verdicts.OfQuery([]any{}); got != outcome.Undefined {
 		t.Errorf("the outcome of a query without bindings is %v, want undefined", got)
 	}
 }
@@ -79,17 +80,17 @@ func TestDenyPaths(t *testing.T) {
 	for path, deny := range map[string]bool{
 		"main/deny": true, "k8s/violation": true, "deny": true, "deny/x": false, "main/denyx": false, "main/not_deny": false, "": false,
 	} {
-		verdict := (*outcome.Verdicts)(nil).Of(path)
+		verdict := (*verdicts.Set)(nil).Of(path)
 		for _, test := range []struct {
 			result      any
 			deny, usual outcome.Outcome
 		}{
 			{true, outcome.Denied, outcome.Allowed},
-			{[]any{}, outcome.Allowed, outcome.OtherResult},
-			{[]any{"no"}, outcome.Denied, outcome.OtherResult},
-			{object{"no": true}, outcome.Denied, outcome.OtherResult},
+			{[]any{}, outcome.Allowed, outcome.Neither},
+			{[]any{"no"}, outcome.Denied, outcome.Neither},
+			{object{"no": true}, outcome.Denied, outcome.Neither},
 			{object{"allow": true}, outcome.Allowed, outcome.Allowed}, // a package of this name
-			{nil, outcome.OtherResult, outcome.OtherResult},
+			{nil, outcome.Neither, outcome.Neither},
 		} {
 			want := test.usual
 			if deny {
@@ -104,7 +105,7 @@ func TestDenyPaths(t *testing.T) {
 
 func TestVerdictRules(t *testing.T) {
 	t.Parallel()
-	const allowed, denied, other = outcome.Allowed, outcome.Denied, outcome.OtherResult
+	const allowed, denied, other = outcome.Allowed, outcome.Denied, outcome.Neither
 	for _, test := range []struct {
 		rule   string
 		result any
@@ -131,7 +132,7 @@ func TestVerdictRules(t *testing.T) {
 		{`not result.effect == "deny"`, object{"effect": "deny"}, denied},
 		{`not result.effect == "deny"`, object{"effect": "x"}, allowed},
 	} {
-		verdicts, err := outcome.NewVerdicts(map[string]string{"a/b": test.rule})
+		verdicts, err := verdicts.New(map[string]string{"a/b": test.rule})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -144,12 +145,12 @@ func TestVerdictRules(t *testing.T) {
 		"", "not", "result.", "results", "granted", "result..a", "result[0]", "!result.a", "result.a b",
 		"result.a && result.b", "result.a ==", `result.a == ""`, "result.a == true", `result.a != "x"`, "not not result",
 	} {
-		if _, err := outcome.NewVerdicts(map[string]string{"a/b": rule}); err == nil || !strings.HasPrefix(err.Error(), "a/b: invalid rule") {
+		if _, err := verdicts.New(map[string]string{"a/b": rule}); err == nil || !strings.HasPrefix(err.Error(), "a/b: invalid rule") {
 			t.Errorf("%q: the error is %v, want one about the rule", rule, err)
 		}
 	}
 	for _, path := range []string{"", "/a", "a//b", "a/"} {
-		if _, err := outcome.NewVerdicts(map[string]string{path: "result"}); err == nil {
+		if _, err := verdicts.New(map[string]string{path: "result"}); err == nil {
 			t.Errorf("the path %q is accepted", path)
 		}
 	}
@@ -158,7 +159,7 @@ func TestVerdictRules(t *testing.T) {
 // A path goes before patterns, and a later * before an earlier one.
 func TestVerdictPaths(t *testing.T) {
 	t.Parallel()
-	verdicts, err := outcome.NewVerdicts(map[string]string{
+	verdicts, err := verdicts.New(map[string]string{
 		"a/b": `result == "a/b"`, "a/*": `result == "a/*"`, "*/b": `result == "*/b"`, "*/c": `result == "*/c"`, "*/*/deny": `result == "*/*/deny"`,
 	})
 	if err != nil {
@@ -177,7 +178,7 @@ func TestVerdictPaths(t *testing.T) {
 
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	verdicts, err := outcome.NewVerdicts(map[string]string{"own": "result.a/b.c"})
+	verdicts, err := verdicts.New(map[string]string{"own": "result.a/b.c"})
 	if err != nil {
 		t.Fatal(err)
 	}

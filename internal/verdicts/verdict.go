@@ -1,7 +1,8 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package outcome
+// Package verdicts tells the outcome of a decision by its result or its error.
+package verdicts
 
 import (
 	"encoding/json"
@@ -9,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/regometer/regometer/outcome"
 )
 
 // Verdict says which results of a path allow and which deny. It is immutable.
@@ -26,7 +29,7 @@ import (
 //     "violation"
 //
 // A result is Denied if one of these denies. Otherwise it is Allowed if one of
-// them allows. All other results are OtherResult.
+// them allows. All other results are Neither.
 type Verdict struct {
 	fields []verdictField
 	// otherwise judges what the fields leave open. It may be nil.
@@ -54,9 +57,9 @@ var (
 	denyVerdict  = &Verdict{fields: fieldsVerdict.fields, otherwise: &Verdict{fields: []verdictField{{negate: true}}}}
 )
 
-// Outcome returns Allowed, Denied or OtherResult for the result of a decision
+// Outcome returns Allowed, Denied or Neither for the result of a decision
 // without an error. A result has the types of encoding/json.
-func (v *Verdict) Outcome(result any) Outcome {
+func (v *Verdict) Outcome(result any) outcome.Outcome {
 	return v.Judge(func(names []string) any {
 		value := result
 		for _, name := range names {
@@ -70,26 +73,26 @@ func (v *Verdict) Outcome(result any) Outcome {
 // Judge does what Outcome does for a result of any form. value returns the
 // value in the result at the names of fields, from the outermost inwards, or
 // nil if there is none. No names stand for the result itself.
-func (v *Verdict) Judge(value func(names []string) any) Outcome {
-	outcome := OtherResult
+func (v *Verdict) Judge(value func(names []string) any) outcome.Outcome {
+	found := outcome.Neither
 	for i := range v.fields {
 		f := &v.fields[i]
 		switch f.outcome(value(f.names)) {
-		case Denied:
-			return Denied
-		case Allowed:
-			outcome = Allowed
+		case outcome.Denied:
+			return outcome.Denied
+		case outcome.Allowed:
+			found = outcome.Allowed
 		}
 	}
-	if outcome == OtherResult && v.otherwise != nil {
+	if found == outcome.Neither && v.otherwise != nil {
 		return v.otherwise.Judge(value)
 	}
-	return outcome
+	return found
 }
 
 // outcome judges a value. Only where the value denies is a list, an object or a
 // string true if it is not empty.
-func (f *verdictField) outcome(value any) Outcome {
+func (f *verdictField) outcome(value any) outcome.Outcome {
 	yes, ok := false, f.negate && f.equals == ""
 	switch v := value.(type) {
 	case bool:
@@ -107,11 +110,11 @@ func (f *verdictField) outcome(value any) Outcome {
 	}
 	switch {
 	case !ok:
-		return OtherResult
+		return outcome.Neither
 	case yes != f.negate:
-		return Allowed
+		return outcome.Allowed
 	}
-	return Denied
+	return outcome.Denied
 }
 
 // IsHiddenBy reports whether a mask policy hides the outcome if it removes or
@@ -133,12 +136,8 @@ func (v *Verdict) IsHiddenBy(pointer string) bool {
 
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 
-// OfResult returns the outcome by the usual [Verdict] of a decision with
-// this result and without an error.
-func OfResult(result any) Outcome { return usualVerdict.Outcome(result) }
-
-// Verdicts finds the verdict of a path. It is immutable. nil is ready to use.
-type Verdicts struct {
+// Set finds the verdict of a path. It is immutable. nil is ready to use.
+type Set struct {
 	paths    map[string]*Verdict
 	patterns []verdictPattern
 }
@@ -148,7 +147,7 @@ type verdictPattern struct {
 	verdict  *Verdict
 }
 
-// NewVerdicts returns verdicts with a rule for each key of the map, which is a
+// New returns verdicts with a rule for each key of the map, which is a
 // path such as "app/main". A segment "*" stands for any one segment. A path
 // goes before patterns. Of two patterns, the one whose first "*" comes later
 // goes first. The rule is one of these:
@@ -159,10 +158,10 @@ type verdictPattern struct {
 //	not result.effect == "deny"
 //
 // Instead of a field, the rule can use a field of a field, or the result
-// itself. A result without the field is OtherResult. NewVerdicts fails if a
+// itself. A result without the field is Neither. New fails if a
 // path or a rule is invalid.
-func NewVerdicts(rules map[string]string) (*Verdicts, error) {
-	v := &Verdicts{paths: map[string]*Verdict{}}
+func New(rules map[string]string) (*Set, error) {
+	v := &Set{paths: map[string]*Verdict{}}
 	for _, path := range slices.Backward(slices.Sorted(maps.Keys(rules))) {
 		field, err := parseRule(rules[path])
 		if err != nil {
@@ -200,7 +199,7 @@ func parseRule(text string) (f verdictField, err error) {
 }
 
 // Of returns the verdict of a path without a leading slash.
-func (v *Verdicts) Of(path string) *Verdict {
+func (v *Set) Of(path string) *Verdict {
 	if v != nil {
 		if verdict := v.paths[path]; verdict != nil {
 			return verdict

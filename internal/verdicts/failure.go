@@ -1,0 +1,51 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verdicts
+
+import (
+	"strings"
+
+	"github.com/regometer/regometer/outcome"
+)
+
+// OfResult returns the outcome by the usual [Verdict] of a decision with this
+// result and without an error.
+func OfResult(result any) outcome.Outcome { return usualVerdict.Outcome(result) }
+
+// OfQuery returns the outcome of an ad-hoc query, whose result is a list of
+// bindings. An empty list and nil are Undefined. For other results, OfQuery
+// returns their [OfResult].
+func OfQuery(result any) outcome.Outcome {
+	if bindings, ok := result.([]any); result == nil || ok && len(bindings) == 0 {
+		return outcome.Undefined
+	}
+	return OfResult(result)
+}
+
+// OfError returns the outcome of a decision whose error has this code of OPA
+// and this message, and the code if the outcome is Failed. It is Undefined for
+// the codes with which OPA's server and SDK report a missing result, or that the
+// request asks for what no result can be: a field of a boolean, a function, an
+// invalid path. Any client can cause these. It is Cancelled for a cancelled
+// evaluation, and otherwise Failed.
+//
+// Without a code, it is Undefined for the message with which opa-envoy-plugin
+// reports a missing result. It is Cancelled if the message ends like an error of
+// Go's package context, and otherwise Failed.
+func OfError(code, message string) (_ outcome.Outcome, failure string) {
+	switch code {
+	case "":
+		switch {
+		case message == "undefined decision":
+			return outcome.Undefined, ""
+		case strings.HasSuffix(message, "context canceled"), strings.HasSuffix(message, "context deadline exceeded"):
+			return outcome.Cancelled, ""
+		}
+	case "undefined_document", "opa_undefined_error", "rego_type_error", "invalid_parameter":
+		return outcome.Undefined, ""
+	case "eval_cancel_error", "cancelled": // the latter is WebAssembly's
+		return outcome.Cancelled, ""
+	}
+	return outcome.Failed, code
+}
