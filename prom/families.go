@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/rollup"
 )
 
 // A family is all metrics of one name.
@@ -30,6 +30,14 @@ type families struct {
 	descs []*prometheus.Desc // of all of them
 }
 
+// outcomes are the names of the outcomes that a decision can have.
+var outcomes = func() (names []string) {
+	for o := range new(rollup.Path).Outcomes() {
+		names = append(names, o.String())
+	}
+	return names
+}()
+
 func newFamilies(namespace string) *families {
 	fs := &families{}
 	f := func(name, help string, labels ...string) family {
@@ -37,13 +45,9 @@ func newFamilies(namespace string) *families {
 		fs.descs = append(fs.descs, desc)
 		return family{desc, labels}
 	}
-	outcomeNames := make([]string, outcomes)
-	for o := range outcomeNames {
-		outcomeNames[o] = outcome.Outcome(o).String()
-	}
 	self := namespace + "_decision_stage_self_seconds_total"
 	pathSelf := namespace + "_decision_path_self_seconds_total"
-	fs.decisions = f("decisions_total", "Decisions by path and outcome: "+strings.Join(outcomeNames, ", ")+". "+
+	fs.decisions = f("decisions_total", "Decisions by path and outcome: "+strings.Join(outcomes, ", ")+". "+
 		`The path "other" stands for all paths without a label of their own.`, "outcome", "path")
 	fs.errors = f("decision_errors_total", "Decisions that failed, by OPA's code of the error.", "code")
 	fs.duration = f("decision_stage_duration_seconds", "Time of decisions in a stage, as OPA's timers measured it, over all "+

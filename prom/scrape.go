@@ -6,20 +6,16 @@ package prom
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
-
-// outcomes is the number of outcomes that a decision can have.
-const outcomes = len(rollup.Path{}.Outcomes)
 
 // scrape returns the metrics of s, which do not refer to s.
 func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	b, f := &builder{}, c.families
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		for o, n := range p.Outcomes {
-			b.counter(&f.decisions, float64(n), outcome.Outcome(o).String(), p.Label)
+		for o, n := range p.Outcomes() {
+			b.counter(&f.decisions, float64(n), o.String(), p.Label)
 		}
 		for j := range p.Stages {
 			b.stage(&f.pathDuration, &f.pathSelf, &p.Stages[j], p.Label, p.Stages[j].Stage)
@@ -30,10 +26,8 @@ func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 		stage := &s.Stages[i]
 		b.stage(&f.duration, &f.self, stage, stage.Stage)
 		negative += stage.Histogram.Negatives()
-		for cause, n := range stage.Unfinished {
-			if n > 0 {
-				b.counter(&f.unfinished, float64(n), rollup.Cause(cause).String(), stage.Stage)
-			}
+		for cause, n := range stage.Unfinished() {
+			b.counter(&f.unfinished, float64(n), cause, stage.Stage)
 		}
 	}
 	for _, t := range s.Counters {

@@ -15,7 +15,7 @@ import "github.com/regometer/regometer/rollup"
 func MaxSeries(o rollup.Options) (int, error) {
 	size, err := o.Size()
 	stage := textSeries(len(o.Bounds)) + 1 // durations and self time
-	return size.Paths*(outcomes+size.PathStages*stage) +
+	return size.Paths*(len(outcomes)+size.PathStages*stage) +
 		size.Stages*stage +
 		size.Counters +
 		size.Errors +

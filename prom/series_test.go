@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
@@ -21,10 +22,14 @@ import (
 // more.
 func exhaust(r *rollup.Rollup, o rollup.Options) {
 	var timers, zeros, counters []rollup.Number
-	for _, s := range append(rollup.DefaultStages(), o.Stages...) {
+	known := stages.DefaultStages()
+	for _, s := range o.Stages {
+		known = append(known, stages.Entry(s))
+	}
+	for _, s := range known {
 		timers = append(timers, rollup.Number{Key: "timer_" + strings.TrimSuffix(s.Name, "*") + "_ns", Value: 1})
 	}
-	for _, name := range append(rollup.DefaultCounters(), o.Counters...) {
+	for _, name := range append(stages.DefaultCounters(), o.Counters...) {
 		counters = append(counters, rollup.Number{Key: "counter_" + name, Value: 1})
 	}
 	for i := range 10 {
@@ -41,7 +46,7 @@ func exhaust(r *rollup.Rollup, o rollup.Options) {
 	for i := range 250 {
 		r.Add(rollup.Decision{Path: fmt.Sprint("p", i), Numbers: append(timers, counters...)})
 	}
-	for _, code := range append(rollup.ErrorCodes(), "") {
+	for _, code := range append(stages.ErrorCodes(), "") {
 		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Failed, Code: code, Numbers: zeros})
 	}
 }

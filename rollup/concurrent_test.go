@@ -101,14 +101,14 @@ func numbersOf(s *rollup.Snapshot) map[string]uint64 {
 			all[name+" count"] = st.Histogram.Count()
 			_, all[name+" sum"] = st.Histogram.Sum()
 			all[name+" self"] = st.Self
-			for cause, n := range st.Unfinished {
+			for cause, n := range st.Unfinished() {
 				all[fmt.Sprint(name, " unfinished ", cause)] = n
 			}
 		}
 	}
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		for o, n := range p.Outcomes {
+		for o, n := range p.Outcomes() {
 			all[fmt.Sprint(p.Label, " outcome ", o)] = n
 		}
 		add(p.Label, p.Stages)
@@ -174,7 +174,7 @@ func TestMergeMeanwhile(t *testing.T) {
 	})
 	n := uint64(adders*each + 1)
 	if before.outcomes[outcome.Failed] != n || before.errors != n || before.counters != 3*n ||
-		before.stages.count != 2*n || before.unfinished[rollup.CauseFailed] != n {
+		before.stages.count != 2*n || before.unfinished[causeFailed] != n {
 		t.Errorf("the last sums are %+v, want those of %d decisions", before, n)
 	}
 	if want := (rollup.Overflow{Paths: n, Counters: 3 * n}); last.Overflow != want {

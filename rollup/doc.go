@@ -11,7 +11,8 @@
 //   - timer_<stage>_ns goes to the histogram of the stage and, if the stage is
 //     one of [Options.PathStages], to the histogram of the stage and the path.
 //     A timer of 0 was still running, or its time is below the clock's
-//     resolution. It counts as unfinished, by [Cause], and not as a duration.
+//     resolution. It counts as unfinished, see [StageTotal.Unfinished], and not
+//     as a duration.
 //     Negative timers are counted separately, see [exphist.Snapshot.Negatives].
 //   - counter_<name> is added to the total of the counter.
 //   - Other keys are ignored. A histogram_<name> is a summary, which cannot be
@@ -23,8 +24,8 @@
 // # Self time
 //
 // Stages contain one another. For example, the handler of the server contains
-// the evaluation, and the evaluation contains http.send. [DefaultStages] is the
-// table, and [Options.Stages] extends it. In each decision, the time of a stage
+// the evaluation, and the evaluation contains http.send. [Options.Stages] extends
+// the table of stages. In each decision, the time of a stage
 // is subtracted from the nearest stage around it whose timer is above 0, down
 // to 0. The rest, over all decisions, is [StageTotal.Self]. You may add up self
 // times over stages, because they count no time twice. You may not add up the
@@ -44,8 +45,8 @@
 // [Snapshot.Stages]. A label stays for ever, so that Prometheus sees no reset.
 // The rules are:
 //
-//   - The stages of the table, the counters of [DefaultCounters] and the
-//     counters of the options have their names as labels. So these labels
+//   - The stages of the table, the default counters and the counters of
+//     the options have their names as labels. So these labels
 //     depend only on the options, and are the same in every process.
 //   - Timers of OPA's instrumentation (the families of the table), and counters
 //     of the same names, have the label Other. They are not overflow, because

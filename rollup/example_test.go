@@ -6,7 +6,6 @@ package rollup_test
 import (
 	"fmt"
 
-	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -18,7 +17,11 @@ func Example() {
 		return
 	}
 	for i := range int64(100) {
-		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: verdicts.OfResult(i%10 != 0), Metrics: map[string]any{
+		ended := outcome.Allowed
+		if i%10 == 0 {
+			ended = outcome.Denied
+		}
+		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: ended, Metrics: map[string]any{
 			"timer_server_handler_ns":         300_000 + i*1000,
 			"timer_rego_query_eval_ns":        200_000 + i*1000,
 			"timer_rego_builtin_http_send_ns": 150_000 + i*1000,
@@ -29,7 +32,11 @@ func Example() {
 	var s rollup.Snapshot
 	r.Snapshot(&s)
 	for _, p := range s.Paths {
-		fmt.Printf("%s: %d allowed, %d denied\n", p.Label, p.Outcomes[outcome.Allowed], p.Outcomes[outcome.Denied])
+		for o, n := range p.Outcomes() {
+			if n > 0 {
+				fmt.Printf("%s: %d %v\n", p.Label, n, o)
+			}
+		}
 		printStages(p.Stages)
 	}
 	fmt.Println("over all paths:")
@@ -38,7 +45,8 @@ func Example() {
 		fmt.Printf("%s: %d\n", c.Counter, c.Total)
 	}
 	// Output:
-	// http/authz/allow: 90 allowed, 10 denied
+	// http/authz/allow: 90 allowed
+	// http/authz/allow: 10 denied
 	// server_handler         p50 about 349 µs, 10.0 ms by itself
 	// rego_query_eval        p50 about 247 µs, 24.9 ms by itself
 	// over all paths:

@@ -42,7 +42,7 @@ func TestFlood(t *testing.T) {
 	c := contentsOf(t, r)
 	checkSize(t, c, o)
 	s, n := sumsOf(c), uint64(decisions)
-	if s.outcomes[outcome.Failed] != n || s.errors != n || s.counters != n || s.stages.count+s.unfinished[rollup.CauseFailed] != n {
+	if s.outcomes[outcome.Failed] != n || s.errors != n || s.counters != n || s.stages.count+s.unfinished[causeFailed] != n {
 		t.Errorf("the sums are %+v, want those of %d decisions", s, decisions)
 	}
 	if len(c.Outcomes) != 51 {

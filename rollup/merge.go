@@ -31,7 +31,7 @@ func (r *Rollup) Merge(s *Snapshot) error {
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		row, fits := r.rowOf(p.Label)
-		for i, n := range p.Outcomes {
+		for i, n := range p.outcomes {
 			row.outcomes[i].Add(n)
 			if !fits {
 				r.overflow.paths.Add(n)
@@ -51,7 +51,7 @@ func (r *Rollup) Merge(s *Snapshot) error {
 		if timers > 0 {
 			r.durationsAt(&r.stages[m.Column]).merge(t)
 		}
-		for cause, n := range t.Unfinished {
+		for cause, n := range t.unfinished {
 			r.unfinished[m.Column][cause].Add(n)
 			timers += n
 		}
@@ -67,7 +67,7 @@ func (r *Rollup) Merge(s *Snapshot) error {
 		}
 	}
 	for _, e := range s.Errors {
-		r.errors[indexOfCode(e.Code)].Add(e.Total)
+		r.errors[r.indexOfCode(e.Code)].Add(e.Total)
 	}
 	r.overflow.paths.Add(s.Overflow.Paths)
 	r.overflow.stages.Add(s.Overflow.Stages)

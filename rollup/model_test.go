@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -104,7 +105,7 @@ func (m *model) add(d rollup.Decision) {
 				m.Overflow.Invalid++
 				continue
 			}
-			known := slices.Contains(rollup.DefaultCounters(), counter)
+			known := slices.Contains(stages.DefaultCounters(), counter)
 			m.Counters[label(counter, known, &m.Overflow.Counters, uint64(n.Value))] += uint64(n.Value)
 			continue
 		}
@@ -125,7 +126,7 @@ func (m *model) add(d rollup.Decision) {
 	m.Outcomes[path] = outcomes
 	if d.Outcome == outcome.Failed {
 		code := d.Code
-		if !slices.Contains(rollup.ErrorCodes(), code) {
+		if !slices.Contains(stages.ErrorCodes(), code) {
 			code = rollup.Other
 		}
 		m.Errors[code]++
@@ -151,12 +152,12 @@ func (m *model) add(d rollup.Decision) {
 	}
 	for stage, t := range timers {
 		if t.value == 0 {
-			cause := rollup.CauseUnknown
+			cause := causeUnknown
 			switch {
 			case (d.Query || d.Path == outcome.Query) && stage == "server_handler":
-				cause = rollup.CauseQuery
+				cause = causeQuery
 			case d.Outcome == outcome.Failed || d.Outcome == outcome.Cancelled:
-				cause = rollup.CauseFailed
+				cause = causeFailed
 			}
 			u := m.Unfinished[t.stage]
 			u[cause]++
@@ -183,6 +184,28 @@ func cellOf(t *testing.T, st *rollup.StageTotal) modelCell {
 	}
 }
 
+var causes = []string{causeUnknown: "unknown", causeQuery: "query", causeFailed: "failed"}
+
+const (
+	causeUnknown = iota
+	causeQuery
+	causeFailed
+)
+
+func outcomesOf(p *rollup.Path) (all [6]uint64) {
+	for o, n := range p.Outcomes() {
+		all[o] = n
+	}
+	return all
+}
+
+func unfinishedOf(st *rollup.StageTotal) (all [3]uint64) {
+	for cause, n := range st.Unfinished() {
+		all[slices.Index(causes, cause)] = n
+	}
+	return all
+}
+
 func contentsOf(t *testing.T, r *rollup.Rollup) contents {
 	t.Helper()
 	return snapshotContents(t, snapshotOf(r))
@@ -197,14 +220,14 @@ func snapshotContents(t *testing.T, s *rollup.Snapshot) contents {
 		if _, ok := c.Outcomes[p.Label]; ok {
 			t.Errorf("path %q is there twice", p.Label)
 		}
-		c.Outcomes[p.Label] = p.Outcomes
+		c.Outcomes[p.Label] = outcomesOf(p)
 		for j := range p.Stages {
 			key := [2]string{p.Label, p.Stages[j].Stage}
 			if _, ok := c.PathStages[key]; ok {
 				t.Errorf("%v is there twice", key)
 			}
 			c.PathStages[key] = cellOf(t, &p.Stages[j])
-			if p.Stages[j].Unfinished != [3]uint64{} {
+			if unfinishedOf(&p.Stages[j]) != [3]uint64{} {
 				t.Errorf("%v has unfinished timers", key)
 			}
 		}
@@ -218,8 +241,8 @@ func snapshotContents(t *testing.T, s *rollup.Snapshot) contents {
 		if cell != (modelCell{}) {
 			c.Stages[st.Stage] = cell
 		}
-		if st.Unfinished != [3]uint64{} {
-			c.Unfinished[st.Stage] = st.Unfinished
+		if n := unfinishedOf(st); n != [3]uint64{} {
+			c.Unfinished[st.Stage] = n
 		}
 	}
 	for _, total := range s.Counters {

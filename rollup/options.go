@@ -29,7 +29,8 @@ type Options struct {
 	Counters []string
 
 	// PathStages are the stages whose durations are kept by path, in addition
-	// to over all paths. nil means DefaultPathStages.
+	// to over all paths. nil means the whole decision (server_handler) and the
+	// evaluation of the policy (rego_query_eval).
 	PathStages []string
 
 	// Bounds are the explicit bounds of all histograms, in nanoseconds, see
@@ -58,7 +59,7 @@ func (o Options) Size() (Size, error) {
 		PathStages: len(o.PathStages),
 		Stages:     len(table.Stages) + 1,
 		Counters:   len(o.Counters) + 1,
-		Errors:     len(errorCodes) + 1,
+		Errors:     len(stages.ErrorCodes()) + 1,
 	}, nil
 }
 
@@ -70,9 +71,9 @@ func (o Options) complete() (Options, stages.Table, error) {
 	}
 	o.Paths = cmp.Or(o.Paths, 50)
 	if o.PathStages == nil {
-		o.PathStages = DefaultPathStages()
+		o.PathStages = stages.DefaultPathStages()
 	}
-	counters := DefaultCounters()
+	counters := stages.DefaultCounters()
 	for i, name := range o.Counters {
 		if err := checkName("Counters", i, name); err != nil {
 			return o, stages.Table{}, err

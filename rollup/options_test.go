@@ -10,14 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/rollup"
 )
 
 func TestDefaultStages(t *testing.T) {
 	t.Parallel()
-	stages := rollup.DefaultStages()
+	table := stages.DefaultStages()
 	names := map[string]bool{}
-	for _, s := range stages {
+	for _, s := range table {
 		if names[s.Name] {
 			t.Errorf("%s is there twice", s.Name)
 		}
@@ -26,19 +27,19 @@ func TestDefaultStages(t *testing.T) {
 			t.Errorf("%s: the help is %q, want one line of 120 bytes or fewer, without a period", s.Name, s.Help)
 		}
 	}
-	for _, s := range stages {
+	for _, s := range table {
 		for _, p := range strings.Fields(s.Parent) {
 			if !names[p] {
 				t.Errorf("%s has parent %s, which is not in the table", s.Name, p)
 			}
 		}
 	}
-	stages[0].Name = "changed"
-	if rollup.DefaultStages()[0].Name == "changed" {
+	table[0].Name = "changed"
+	if stages.DefaultStages()[0].Name == "changed" {
 		t.Error("the table is not the caller's own")
 	}
 	for name, list := range map[string]func() []string{
-		"counters": rollup.DefaultCounters, "codes": rollup.ErrorCodes, "stages by path": rollup.DefaultPathStages,
+		"counters": stages.DefaultCounters, "codes": stages.ErrorCodes, "stages by path": stages.DefaultPathStages,
 	} {
 		if list()[0] = "changed"; list()[0] == "changed" {
 			t.Errorf("the list of %s is not the caller's own", name)
@@ -50,7 +51,7 @@ func TestDefaultStages(t *testing.T) {
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	containers := map[string]bool{}
-	for _, s := range rollup.DefaultStages() {
+	for _, s := range stages.DefaultStages() {
 		for _, p := range strings.Fields(s.Parent) {
 			containers[p] = true
 		}
@@ -141,17 +142,6 @@ func TestNewRefuses(t *testing.T) {
 		r, err := rollup.New(test.options)
 		if err == nil || r != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "rollup: ") {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
-		}
-	}
-}
-
-func TestCauses(t *testing.T) {
-	t.Parallel()
-	for cause, want := range map[rollup.Cause]string{
-		rollup.CauseUnknown: "unknown", rollup.CauseQuery: "query", rollup.CauseFailed: "failed", 3: "failed", 255: "failed",
-	} {
-		if got := cause.String(); got != want {
-			t.Errorf("the text of %d is %q, want %q", cause, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package rollup
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -20,8 +21,9 @@ type Rollup struct {
 	// The sums over all paths, by column.
 	stages     []atomic.Pointer[durations]
 	unfinished [][causes]atomic.Uint64
+	codes      []string // the errors with a label of their own, sorted
 	counters   []counter
-	errors     []atomic.Uint64 // by index in errorCodes; the last one counts all other codes
+	errors     []atomic.Uint64 // by index in codes; the last one counts all other codes
 
 	// The sums by path.
 	byLabel table[row]
@@ -47,13 +49,15 @@ func New(o Options) (*Rollup, error) {
 		return nil, err
 	}
 	m := newMetrics(table, o.Counters)
+	codes := stages.ErrorCodes()
 	r := &Rollup{
 		options:    o,
+		codes:      codes,
 		metrics:    m,
 		stages:     make([]atomic.Pointer[durations], len(m.stages)),
 		unfinished: make([][causes]atomic.Uint64, len(m.stages)),
 		counters:   make([]counter, len(m.counters)),
-		errors:     make([]atomic.Uint64, len(errorCodes)+1),
+		errors:     make([]atomic.Uint64, len(codes)+1),
 		byLabel:    newTable[row](2*o.Paths, newSeededHash()),
 	}
 	r.other = r.newRow(Other)
@@ -112,7 +116,7 @@ func (r *Rollup) Add(d Decision) {
 	ended := d.Outcome.Valid()
 	row.outcomes[ended].Add(1)
 	if ended == outcome.Failed {
-		r.errors[indexOfCode(d.Code)].Add(1)
+		r.errors[r.indexOfCode(d.Code)].Add(1)
 	}
 	for i := range f.N {
 		v := f.At(i)
@@ -170,4 +174,13 @@ func (c *counter) add(n uint64) {
 		c.seen.Store(true)
 	}
 	c.total.Add(n)
+}
+
+// indexOfCode returns the index of a code in r.codes, or len(r.codes) for other
+// codes.
+func (r *Rollup) indexOfCode(code string) int {
+	if at, ok := slices.BinarySearch(r.codes, code); ok {
+		return at
+	}
+	return len(r.codes)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -101,11 +102,11 @@ func TestAddLittle(t *testing.T) {
 	r.Add(rollup.Decision{Path: "p", Outcome: 200})
 	r.Add(rollup.Decision{Path: "p", Metrics: map[string]any{}, Numbers: []rollup.Number{{"counter_server_query_cache_hit", 0}}})
 	want.Counters["server_query_cache_hit"] = 0
-	codes := append(rollup.ErrorCodes(), "", "invented", "zzz", "eval_conflict_error")
+	codes := append(stages.ErrorCodes(), "", "invented", "zzz", "eval_conflict_error")
 	for _, code := range codes {
 		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Failed, Code: code})
 		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Denied, Code: code})
-		if !slices.Contains(rollup.ErrorCodes(), code) {
+		if !slices.Contains(stages.ErrorCodes(), code) {
 			code = rollup.Other
 		}
 		want.Errors[code]++
@@ -230,7 +231,7 @@ func TestLabels(t *testing.T) {
 			t.Errorf("the labels are %.40q, want %.40q", got, want)
 		}
 		for i, want := range []uint64{4, 3, 3, 1, 1} {
-			if got := s.Paths[i].Outcomes[outcome.Allowed]; got != want {
+			if got := outcomesOf(&s.Paths[i])[outcome.Allowed]; got != want {
 				t.Errorf("path %.9q has %d decisions, want %d", s.Paths[i].Label, got, want)
 			}
 		}
@@ -263,17 +264,21 @@ func TestSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		var numbers []rollup.Number
-		for _, s := range append(rollup.DefaultStages(), append(o.Stages, rollup.Stage{Name: "unknown"})...) {
+		known := append(stages.DefaultStages(), stages.Entry{Name: "unknown"})
+		for _, s := range o.Stages {
+			known = append(known, stages.Entry(s))
+		}
+		for _, s := range known {
 			numbers = append(numbers, rollup.Number{Key: "timer_" + strings.TrimSuffix(s.Name, "*") + "_ns", Value: 1})
 		}
-		for _, c := range append(rollup.DefaultCounters(), append(o.Counters, "unknown")...) {
+		for _, c := range append(stages.DefaultCounters(), append(o.Counters, "unknown")...) {
 			numbers = append(numbers, rollup.Number{Key: "counter_" + c, Value: 1})
 		}
 		r := newRollup(t, o)
 		for i := range 100 {
 			r.Add(rollup.Decision{Path: fmt.Sprint(i), Numbers: numbers})
 		}
-		for _, code := range append(rollup.ErrorCodes(), "") {
+		for _, code := range append(stages.ErrorCodes(), "") {
 			r.Add(rollup.Decision{Outcome: outcome.Failed, Code: code})
 		}
 		c := contentsOf(t, r)
@@ -336,7 +341,7 @@ func TestMergeRefuses(t *testing.T) {
 	r := newRollup(t, rollup.Options{Bounds: []int64{10, 2000}})
 	for want, s := range map[string]*rollup.Snapshot{
 		`stage "server_handler" is in nanoseconds with the explicit bounds [10 1000]: it must be in nanoseconds with the bounds [10 2000]`: {Paths: slices.Concat(before.Paths, s.Paths)},
-		`the explicit bounds [10 1000]`:  {Stages: slices.Concat(before.Stages, s.Stages)},
+		`the explicit bounds [10 1000]`: {Stages: slices.Concat(before.Stages, s.Stages)},
 		`stage "rego_query_eval" is in`: {Stages: []rollup.StageTotal{before.Stages[0], integers}},
 	} {
 		if err := r.Merge(s); err == nil || !strings.Contains(err.Error(), want) {
@@ -358,14 +363,12 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// TestMergeParts merges a snapshot that has a decision's durations without its
-// outcome, an empty histogram, and a stage that is kept by path only there.
+// TestMergeParts merges a snapshot that has an empty histogram, and a stage that is kept by path only there.
 func TestMergeParts(t *testing.T) {
 	t.Parallel()
 	from := newRollup(t, rollup.Options{})
 	from.Add(rollup.Decision{Numbers: []rollup.Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 60}}})
 	s := snapshotOf(from)
-	s.Paths[0].Outcomes = [6]uint64{}
 	s.Paths[0].Stages = append(s.Paths[0].Stages, rollup.StageTotal{Stage: "rego_query_parse"})
 	s.Stages = append(s.Stages, rollup.StageTotal{Stage: "rego_query_parse"})
 	r := newRollup(t, rollup.Options{PathStages: []string{"rego_query_eval", "rego_query_parse"}})
@@ -390,13 +393,12 @@ func TestSnapshotReuse(t *testing.T) {
 	r.Add(rollup.Decision{Numbers: []rollup.Number{{"timer_rego_query_eval_ns", 0}}})
 	s := snapshotOf(full)
 	r.Snapshot(s)
-	if st := &s.Stages[0]; len(s.Stages) != 1 || st.Histogram.Count() != 0 || st.Self != 0 || st.Unfinished != [3]uint64{1} {
+	if st := &s.Stages[0]; len(s.Stages) != 1 || st.Histogram.Count() != 0 || st.Self != 0 || unfinishedOf(st) != [3]uint64{1} {
 		t.Errorf("the snapshot has %+v", s.Stages)
 	}
+	s.Paths = []rollup.Path{{Stages: s.Stages}} // with unfinished timers
 	full.Snapshot(s)
-	s.Paths[0].Stages[0].Unfinished[0] = 7
-	full.Snapshot(s)
-	if n := s.Paths[0].Stages[0].Unfinished; n != [3]uint64{} {
+	if n := unfinishedOf(&s.Paths[0].Stages[0]); n != [3]uint64{} {
 		t.Errorf("the path has %d unfinished timers, want none", n)
 	}
 }

@@ -4,6 +4,7 @@
 package rollup
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/regometer/regometer/exphist"
@@ -24,8 +25,20 @@ type Snapshot struct {
 // Path holds the sums of the decisions with one path label.
 type Path struct {
 	Label    string
-	Outcomes [6]uint64    // by Outcome
 	Stages   []StageTotal // those that are kept by path
+	outcomes [outcomes]uint64
+}
+
+// Outcomes returns an iterator over all outcomes, with the number of decisions
+// that ended so. Later releases may have more outcomes.
+func (p *Path) Outcomes() iter.Seq2[outcome.Outcome, uint64] {
+	return func(yield func(outcome.Outcome, uint64) bool) {
+		for o, n := range p.outcomes {
+			if !yield(outcome.Outcome(o), n) {
+				return
+			}
+		}
+	}
 }
 
 // StageTotal holds the durations of a stage, of one path or over all paths.
@@ -37,9 +50,26 @@ type StageTotal struct {
 	// list. It does not exceed the largest uint64.
 	Self uint64
 
-	// Unfinished counts decisions in which the timer was 0, by Cause. It is 0
-	// for stages by path.
-	Unfinished [3]uint64
+	unfinished [causes]uint64 // 0 for stages by path
+}
+
+// Unfinished returns an iterator over the causes for which the timer was 0 in a
+// decision, with the number of such decisions. It leaves out causes without one.
+// There are none for stages by path. Later releases may have more causes:
+//
+//   - "unknown": the timer was still running when the decision was logged, or
+//     its time is below the clock's resolution.
+//   - "query": the decision answers POST /v1/query. OPA always logs such a
+//     decision before it stops the handler's timer.
+//   - "failed": the decision failed or was cancelled within the stage.
+func (t *StageTotal) Unfinished() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for c, n := range t.unfinished {
+			if n > 0 && !yield(causeNames[c], n) {
+				return
+			}
+		}
+	}
 }
 
 // CounterTotal is the total of a counter over all decisions, modulo 2^64.
@@ -67,37 +97,25 @@ type Overflow struct {
 	Invalid uint64
 }
 
-// Cause says why a timer of a decision is 0.
-type Cause uint8
-
 // The causes of unfinished timers.
 const (
-	// CauseUnknown means that the timer was still running when the decision was
-	// logged, or that its time is below the clock's resolution.
-	CauseUnknown Cause = iota
-	// CauseQuery means that the decision answers POST /v1/query. OPA always
-	// logs such a decision before it stops the handler's timer.
-	CauseQuery
-	// CauseFailed means that the decision failed or was cancelled within the
-	// stage.
-	CauseFailed
+	causeUnknown = iota
+	causeQuery
+	causeFailed
 
 	causes
 )
 
 var causeNames = [causes]string{"unknown", "query", "failed"}
 
-// String returns "unknown", "query" or "failed".
-func (c Cause) String() string { return causeNames[min(c, causes-1)] }
-
-func causeOf(m *stages.Metric, d *Decision) Cause {
+func causeOf(m *stages.Metric, d *Decision) int {
 	switch {
-	case (d.Query || d.Path == outcome.Query) && m.Name == handler:
-		return CauseQuery
+	case (d.Query || d.Path == outcome.Query) && m.Name == "server_handler":
+		return causeQuery
 	case d.Outcome == outcome.Failed || d.Outcome == outcome.Cancelled:
-		return CauseFailed
+		return causeFailed
 	default:
-		return CauseUnknown
+		return causeUnknown
 	}
 }
 
@@ -115,7 +133,7 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 		var p *Path
 		s.Paths, p = extended(s.Paths)
 		r.snapshotRow(p, row)
-		if row == r.other && p.Outcomes == [outcomes]uint64{} && len(p.Stages) == 0 {
+		if row == r.other && p.outcomes == [outcomes]uint64{} && len(p.Stages) == 0 {
 			s.Paths = s.Paths[:0]
 		}
 	}
@@ -131,7 +149,7 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 		}
 		var t *StageTotal
 		s.Stages, t = extended(s.Stages)
-		t.Stage, t.Unfinished = name, unfinished
+		t.Stage, t.unfinished = name, unfinished
 		if d == nil {
 			t.Histogram.Reset()
 			t.Self = 0
@@ -149,8 +167,8 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 	for i := range r.errors {
 		if n := r.errors[i].Load(); n > 0 {
 			code := Other
-			if i < len(errorCodes) {
-				code = errorCodes[i]
+			if i < len(r.codes) {
+				code = r.codes[i]
 			}
 			s.Errors = append(s.Errors, ErrorTotal{code, n})
 		}
@@ -159,15 +177,15 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 
 func (r *Rollup) snapshotRow(p *Path, w *row) {
 	p.Label = w.label
-	for o := range p.Outcomes {
-		p.Outcomes[o] = w.outcomes[o].Load()
+	for o := range p.outcomes {
+		p.outcomes[o] = w.outcomes[o].Load()
 	}
 	p.Stages = p.Stages[:0]
 	for i, name := range r.options.PathStages {
 		if d := w.byStage[i].Load(); d != nil {
 			var t *StageTotal
 			p.Stages, t = extended(p.Stages)
-			t.Stage, t.Unfinished = name, [causes]uint64{}
+			t.Stage, t.unfinished = name, [causes]uint64{}
 			d.snapshot(t)
 		}
 	}

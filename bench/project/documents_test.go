@@ -23,7 +23,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // The commands in these documents run in the repository's root, or in a folder
@@ -278,7 +278,7 @@ func await(t *testing.T, url string) {
 func TestStageTable(t *testing.T) {
 	var table bytes.Buffer
 	table.WriteString("| stage | in | measures |\n|---|---|---|\n")
-	for _, s := range rollup.DefaultStages() {
+	for _, s := range stages.DefaultStages() {
 		in := "nothing"
 		if parents := strings.Fields(s.Parent); len(parents) > 0 {
 			in = "`" + strings.Join(parents, "`, `") + "`"
@@ -297,16 +297,16 @@ var notInDecisions = []string{"bundle_request", "server_read_bytes"}
 // formats their keys once. rollup knows the names that metrics knows, so that
 // they do not count as other. metrics need not know the names of a family.
 func TestStagesAreKnown(t *testing.T) {
-	stages := slices.Clone(notInDecisions)
-	for _, s := range rollup.DefaultStages() {
-		stages = append(stages, s.Name)
+	inStages := slices.Clone(notInDecisions)
+	for _, s := range stages.DefaultStages() {
+		inStages = append(inStages, s.Name)
 	}
 	for _, c := range []struct {
 		list    string
 		inStage []string
 	}{
-		{"knownTimers", stages},
-		{"knownCounters", rollup.DefaultCounters()},
+		{"knownTimers", inStages},
+		{"knownCounters", stages.DefaultCounters()},
 	} {
 		known := namesInSource(t, c.list)
 		for _, name := range c.inStage {
@@ -319,8 +319,8 @@ func TestStagesAreKnown(t *testing.T) {
 				family, is := strings.CutSuffix(stage, "*")
 				return is && strings.HasPrefix(name, family)
 			}
-			if !slices.Contains(c.inStage, name) && !slices.ContainsFunc(stages, inFamily) {
-				t.Errorf("rollup/stages.go lacks %q, which is in %s of metrics", name, c.list)
+			if !slices.Contains(c.inStage, name) && !slices.ContainsFunc(inStages, inFamily) {
+				t.Errorf("internal/stages/defaults.go lacks %q, which is in %s of metrics", name, c.list)
 			}
 		}
 	}

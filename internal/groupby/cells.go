@@ -112,7 +112,7 @@ func (x *group) addError(code string, n uint64) {
 	x.errors[at].Total += n
 }
 
-var codes = rollup.ErrorCodes() // sorted
+var codes = stages.ErrorCodes() // sorted
 
 // codeOrOther returns the code, or Other if it is not one of OPA's codes.
 func codeOrOther(code string) string {

@@ -335,7 +335,7 @@ func modelText(l Limits, events []event) string {
 			parts[key][begin].add(e.outcome, counters, timings)
 			if e.outcome == outcome.Failed {
 				code := rollup.Other
-				if slices.Contains(rollup.ErrorCodes(), e.code) {
+				if slices.Contains(stages.ErrorCodes(), e.code) {
 					code = e.code
 				}
 				errors[key][code]++
@@ -384,10 +384,10 @@ func knownNames() (known [stages.Kinds]map[string]bool) {
 	for kind := range known {
 		known[kind] = map[string]bool{"": true, rollup.Other: true}
 	}
-	for _, s := range rollup.DefaultStages() {
+	for _, s := range stages.DefaultStages() {
 		known[stages.Timer][s.Name] = true
 	}
-	for _, name := range rollup.DefaultCounters() {
+	for _, name := range stages.DefaultCounters() {
 		known[stages.Counter][name] = true
 	}
 	return known
@@ -396,7 +396,7 @@ func knownNames() (known [stages.Kinds]map[string]bool) {
 // ancestorsOf has the stages that may contain a stage or a family. Those in
 // more others come first, and then the later ones of the table.
 var ancestorsOf = func() map[string][]string {
-	all, table, depths := map[string][]string{}, rollup.DefaultStages(), map[string]int{}
+	all, table, depths := map[string][]string{}, stages.DefaultStages(), map[string]int{}
 	slices.Reverse(table)
 	for range table { // until nothing changes
 		for _, s := range table {

@@ -38,12 +38,7 @@ const (
 )
 
 func newNames(limit int) names {
-	defaults := rollup.DefaultStages()
-	entries := make([]stages.Entry, len(defaults))
-	for i, s := range defaults {
-		entries[i] = stages.Entry{Name: s.Name, Parent: s.Parent}
-	}
-	table, err := stages.NewTable(entries)
+	table, err := stages.NewTable(stages.DefaultStages())
 	if err != nil {
 		panic(err) // the default table is valid
 	}
@@ -52,7 +47,7 @@ func newNames(limit int) names {
 		m.Column = namedColumn
 		n.known[stages.KeyOf(m.Kind, m.Name)] = m
 	}
-	for _, name := range rollup.DefaultCounters() {
+	for _, name := range stages.DefaultCounters() {
 		n.known[stages.KeyOf(stages.Counter, name)] = stages.NewMetric(stages.Counter, name, namedColumn)
 	}
 	for _, k := range [...]stages.Kind{stages.Timer, stages.Counter} {

@@ -15,8 +15,8 @@ import (
 )
 
 // Entry is a stage. Parent names the stages that may contain it, separated by
-// spaces. A Name that ends in * is a family.
-type Entry struct{ Name, Parent string }
+// spaces. A Name that ends in * is a family. Help says what the stage measures.
+type Entry struct{ Name, Parent, Help string }
 
 // MaxContainers limits the number of stages that contain others, because each
 // Folding has an array of them.

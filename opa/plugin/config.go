@@ -189,7 +189,7 @@ func defaultConfig() *settings {
 		Namespace: "opa",
 		Paths:     Paths{Enabled: true, FromPolicy: true},
 		MaxPaths:  50, MaxSeries: 3500,
-		PathStages: rollup.DefaultPathStages(), ClassicBuckets: prom.DefaultBounds(),
+		PathStages: []string{"server_handler", "rego_query_eval"}, ClassicBuckets: prom.DefaultBounds(),
 	}
 }
 

@@ -20,9 +20,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
-	"github.com/regometer/regometer/rollup"
 )
 
 func TestOutcome(t *testing.T) {
@@ -203,7 +203,7 @@ func (e *outer) Unwrap() error { return e.err }
 // The list of codes has the codes of this OPA.
 func TestCodes(t *testing.T) {
 	t.Parallel()
-	known := rollup.ErrorCodes()
+	known := stages.ErrorCodes()
 	for _, code := range []string{
 		topdown.InternalErr, topdown.CancelErr, topdown.ConflictErr, topdown.TypeErr, topdown.BuiltinErr, topdown.WithMergeErr,
 		types.CodeInternal, types.CodeEvaluation, types.CodeUnauthorized, types.CodeInvalidParameter, types.CodeInvalidOperation,

@@ -184,7 +184,7 @@ func (p *Plugin) total() (n uint64) {
 	var snapshot rollup.Snapshot
 	p.counted().rollup.Snapshot(&snapshot)
 	for _, path := range snapshot.Paths {
-		for _, count := range path.Outcomes {
+		for _, count := range path.Outcomes() {
 			n += count
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -218,7 +219,7 @@ func (v *view) drawable() []report.Figures {
 
 // helpOf describes a stage of OPA. It returns "" for other stages.
 func helpOf(stage string) string {
-	for _, s := range rollup.DefaultStages() {
+	for _, s := range stages.DefaultStages() {
 		if s.Name == stage {
 			return s.Help
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // The numbers of the columns before the stages. A map has two columns: its keys
@@ -67,7 +67,7 @@ func newLayout() *layout {
 	add("event_bytes", parquet.Optional(number))
 	add("groups", parquet.List(repeated))
 	add("labels", parquet.Map(repeated, repeated))
-	for _, stage := range rollup.DefaultStages() {
+	for _, stage := range stages.DefaultStages() {
 		if strings.HasSuffix(stage.Name, "*") {
 			continue
 		}

@@ -14,7 +14,7 @@
 //   - req_id, event_bytes: an int64; the latter is the size of the JSON;
 //   - groups: a list of texts, the keys of [Rows.Add];
 //   - labels: a map of texts;
-//   - a column for each stage of [rollup.DefaultStages], except families of
+//   - a column for each stage of [stages.DefaultStages], except families of
 //     stages: its name and _ns, an int64 in ns; 0 is an unfinished timer;
 //   - timers: a map of all other timers in ns, named like stages;
 //   - counters: a map of all counters.

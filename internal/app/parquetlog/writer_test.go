@@ -25,7 +25,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // sample writes a log into a file.
@@ -180,7 +180,7 @@ func eventRow(e *logread.Event, key func(int32) string) row {
 		stage := strings.TrimSuffix(strings.TrimPrefix(name, "timer_"), "_ns")
 		if counter, ok := strings.CutPrefix(name, "counter_"); ok {
 			r["counters."+counter] = m.Value
-		} else if slices.ContainsFunc(rollup.DefaultStages(), func(s rollup.Stage) bool { return s.Name == stage }) {
+		} else if slices.ContainsFunc(stages.DefaultStages(), func(s stages.Entry) bool { return s.Name == stage }) {
 			r[stage+"_ns"] = m.Value
 		} else {
 			r["timers."+stage] = m.Value

@@ -15,8 +15,8 @@ import (
 	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
-	"github.com/regometer/regometer/rollup"
 )
 
 // A result is the outcome of the demo.
@@ -69,7 +69,7 @@ func (r *result) compare(sent map[string]uint64, metrics []byte) {
 		_, sum := s.Durations.Sum()
 		logged[s.Name] = times{s.Durations.Count(), int64(sum)}
 	}
-	for _, known := range rollup.DefaultStages() {
+	for _, known := range stages.DefaultStages() {
 		label := `stage="` + known.Name + `"`
 		s := figure{Name: known.Name, Logged: logged[known.Name], Scraped: times{
 			Count: uint64(total(metrics, "opa_decision_stage_duration_seconds_count", label)),
