@@ -26,7 +26,22 @@ type names struct {
 	limit uint64 // 0 stands for 2^64
 	texts
 	sums []seen
+
+	// waiting are decisions that flush adds. Looking a name up waits for memory,
+	// but several look-ups wait together. text has their names.
+	waiting []waitingDecision
+	text    []byte
 }
+
+type waitingDecision struct {
+	hash    uint64
+	time    int64
+	end     int // of the name in names.text
+	outcome outcome.Outcome
+}
+
+// namesWaiting is the number of decisions that names looks up together.
+const namesWaiting = 64
 
 // seen has what is known of all decisions of a name.
 type seen struct {
@@ -73,7 +88,7 @@ func (n *names) sum(name hashed) *seen {
 // thin lowers the limit.
 func (n *names) thin(limit uint64) {
 	all := *n
-	*n = names{limit: cmp.Or(limit, 1<<63)}
+	*n = names{limit: cmp.Or(limit, 1<<63), waiting: n.waiting, text: n.text}
 	for i, hash := range all.hashes {
 		if hash < n.limit-1 {
 			n.put(hash, all.list[i])
@@ -84,14 +99,39 @@ func (n *names) thin(limit uint64) {
 
 // add adds a decision of a name.
 func (n *names) add(name hashed, time int64, o outcome.Outcome) {
-	if s := n.sum(name); s != nil {
-		widen(&s.First, &s.Last, time)
-		s.Outcomes[o.Valid()]++
+	n.text = append(n.text, name.text...)
+	n.waiting = append(n.waiting, waitingDecision{name.hash, time, len(n.text), o.Valid()})
+	if len(n.waiting) == namesWaiting {
+		n.flush()
 	}
+}
+
+// flush adds the decisions that wait.
+func (n *names) flush() {
+	var places [namesWaiting]int32
+	for i, d := range n.waiting {
+		places[i] = n.find(d.hash)
+	}
+	limit, from := n.limit, 0
+	for i, d := range n.waiting {
+		var s *seen
+		if at := places[i]; at >= 0 && n.limit == limit {
+			s = &n.sums[at]
+		} else {
+			s = n.sum(hashed{n.text[from:d.end], d.hash})
+		}
+		if from = d.end; s != nil {
+			widen(&s.First, &s.Last, d.time)
+			s.Outcomes[d.outcome]++
+		}
+	}
+	n.waiting, n.text = n.waiting[:0], n.text[:0]
 }
 
 // merge adds the names of o.
 func (n *names) merge(o *names) {
+	n.flush()
+	o.flush()
 	if n.limit-1 > o.limit-1 {
 		n.thin(o.limit)
 	}
@@ -111,6 +151,7 @@ type Member struct {
 
 // members returns the names, sorted.
 func (n *names) members() (all []Member) {
+	n.flush()
 	for i, name := range n.list {
 		all = append(all, Member{Name: name, seen: n.sums[i]})
 	}

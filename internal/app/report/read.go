@@ -72,6 +72,8 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
+			w.sum.servers.flush()
+			w.sum.clients.flush()
 		})
 	}
 	done := make(chan struct{})
@@ -277,7 +279,7 @@ const maxFruitless = 4
 // boundary returns the offset of a boundary shortly before at, or 0 if it finds
 // none.
 func boundary(f *os.File, at int64) int64 {
-	for _, size := range [...]int64{1 << 16, blockSize} {
+	for _, size := range [...]int64{1 << 16, 1 << 20} {
 		from := max(at-size, 0)
 		text := make([]byte, at-from)
 		n, _ := f.ReadAt(text, from)
@@ -342,8 +344,9 @@ const (
 	NoDecisionLog = "no_decision_log" // the file is not empty, and has no event
 )
 
-// blockSize is the size of the text that is read at a time.
-const blockSize = 1 << 20
+// blockSize is the size of the text that is read at a time. A processor keeps so
+// much near, beside what a worker has of the decisions.
+const blockSize = 1 << 18
 
 // readSmall reads a small file.
 func (w *worker) readSmall(ctx context.Context, in *input) {

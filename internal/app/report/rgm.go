@@ -308,7 +308,7 @@ func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
 // saveSample writes the sample with each name once.
 func (x *Data) saveSample(s *savedHead) {
 	x.sample.sort()
-	x.sample.thin(x.sample.limit) // which numbers the names in their order
+	x.sample.number()
 	s.SampleLimit, s.Names = x.sample.limit, x.sample.names.list
 	for i := range x.sample.kept {
 		d := &x.sample.kept[i]

@@ -229,23 +229,34 @@ func (s *decisionSample) take(kept []sampled, names *texts) {
 	}
 }
 
-// fit lowers the limit until the sample has room.
+// fit lowers the limit until the sample has room, and numbers the names.
 func (s *decisionSample) fit() {
 	for s.isFull() {
 		s.thin(s.limit * 3 / 4)
 	}
+	s.number()
 }
 
+// isFull reports whether the sample has no room. Names of decisions that are not
+// in the sample any more do not count.
 func (s *decisionSample) isFull() bool {
+	if s.names.bytes > sampleBytes {
+		s.number()
+	}
 	return len(s.kept) > sampleSize || s.names.bytes > sampleBytes
 }
 
-// thin lowers the limit. Decisions move towards the beginning, so none is
-// overwritten before it has moved. Names are those of the rest, in their order.
+// thin lowers the limit.
 func (s *decisionSample) thin(limit uint64) {
+	s.limit = limit
+	s.kept = slices.DeleteFunc(s.kept, func(d sampled) bool { return d.hash >= limit })
+}
+
+// number leaves only the names of the decisions, in their order. Decisions move
+// towards the beginning, so none is overwritten before it has moved.
+func (s *decisionSample) number() {
 	kept, names := s.kept, s.names
 	s.kept, s.names = kept[:0], texts{}
-	s.limit = limit
 	s.take(kept, &names)
 }
 
