@@ -75,13 +75,11 @@ func (e *Event) Label(name string) []byte {
 // label counts.
 func (e *Event) EachLabel(f func(name, value []byte)) {
 	eachField(e.Labels, func(key, v []byte) {
-		name, _, _ := unquote(nil, key)
-		if v[0] != '"' {
-			f(name, nil)
-			return
+		var value []byte
+		if v[0] == '"' {
+			value = Meaning(v)
 		}
-		v, _, _ = unquote(nil, v)
-		f(name, v)
+		f(Meaning(key), value)
 	})
 }
 
@@ -89,12 +87,12 @@ func (e *Event) EachLabel(f func(name, value []byte)) {
 // list by its index, as it is in the text, or nil.
 func Field(text []byte, name string) (value []byte) {
 	eachField(text, func(key, v []byte) {
-		if k, _, _ := unquote(nil, key); string(k) == name {
+		if string(Meaning(key)) == name {
 			value = v
 		}
 	})
 	i := 0
-	eachElement(text, func(v []byte) {
+	EachElement(text, func(v []byte) {
 		if strconv.Itoa(i) == name {
 			value = v
 		}
@@ -102,9 +100,6 @@ func Field(text []byte, name string) (value []byte) {
 	})
 	return value
 }
-
-// EachElement calls do with each value of a JSON list, as it is in the text.
-func EachElement(text []byte, do func(value []byte)) { eachElement(text, do) }
 
 // Meaning returns a string with its escapes resolved, and other JSON as it is.
 func Meaning(value []byte) []byte {

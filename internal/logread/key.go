@@ -85,11 +85,9 @@ type foundMember [4]uint32
 
 const mostFound = 32 // at a time
 
-// prepare makes room for keys.
-func (l *keyLines) prepare() {
-	if l.known == nil {
-		l.known, l.keys, l.lines = map[string]*key{}, []*key{&l.start, otherKey}, make([]keyLine, 2)
-	}
+// reset forgets all keys.
+func (l *keyLines) reset() {
+	*l = keyLines{known: map[string]*key{}, keys: []*key{&l.start, otherKey}, lines: make([]keyLine, 2)}
 }
 
 // add adds a key, and gives it a line, unless it has a newline before its colon,

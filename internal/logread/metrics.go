@@ -35,7 +35,7 @@ func (m *metrics) begin() {
 	m.serial++
 	m.reset()
 	if len(m.lines.known) > mostMetrics {
-		m.lines = keyLines{}
+		m.lines.reset()
 	}
 }
 

@@ -24,7 +24,7 @@ func isPairs(list []byte) bool {
 // other list. Values that are nested too deep are null.
 func (p *parser) objectOf(list []byte, levels int) []byte {
 	object, ok := []byte{'{'}, true
-	eachElement(list, func(pair []byte) {
+	EachElement(list, func(pair []byte) {
 		key, value := p.fieldIn(pair, "key"), p.fieldIn(pair, "value")
 		if key == nil {
 			key = p.fieldIn(pair, "field")
@@ -57,7 +57,7 @@ func (p *parser) appendOTLP(dst, value []byte, levels int) []byte {
 			dst = append(dst, p.objectOf(list, levels-1)...)
 		case string(kind) == `"arrayValue"`:
 			dst = append(dst, '[')
-			eachElement(list, func(e []byte) { dst = append(p.appendOTLP(dst, e, levels-1), ',') })
+			EachElement(list, func(e []byte) { dst = append(p.appendOTLP(dst, e, levels-1), ',') })
 			dst = append(bytes.TrimSuffix(dst, []byte{','}), ']')
 		case string(kind) == `"intValue"`: // it may be a string
 			dst = append(dst, bytes.Trim(v, `"`)...)

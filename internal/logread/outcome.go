@@ -169,7 +169,7 @@ func (p *parser) meaning(text []byte) any {
 // values.
 func (p *parser) hides(isOne func(pointer string) bool) (hides bool) {
 	for _, f := range [...]field{fieldErased, fieldMasked} {
-		eachElement(p.optional(f), func(path []byte) {
+		EachElement(p.optional(f), func(path []byte) {
 			hides = hides || path[0] == '"' && isOne(string(p.unquote(path)))
 		})
 	}
@@ -256,8 +256,8 @@ func eachField(text []byte, do func(key, value []byte)) {
 	}
 }
 
-// eachElement calls do with each value of a JSON array.
-func eachElement(text []byte, do func(value []byte)) {
+// EachElement calls do with each value of a JSON list, as it is in the text.
+func EachElement(text []byte, do func(value []byte)) {
 	if len(text) == 0 || text[0] != '[' {
 		return
 	}

@@ -165,7 +165,6 @@ func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 	if i = skipIn(text, i+1, p.checked); i < len(text) && text[i] == '}' {
 		return i + 1
 	}
-	lines.prepare()
 	at := &lines.start
 	for {
 		keyAt, open := i, (*foundMember)(nil)
@@ -413,11 +412,9 @@ func (p *parser) event(e *Event, around [][]byte) {
 	}
 	e.Path = path
 	stamp := p.text(fieldTimestamp)
-	var hasZone, ok bool
+	var ok bool
 	if e.Time, ok = p.clock.parse(stamp); !ok {
-		if e.Time, hasZone, ok = parseTime(stamp); !ok || !hasZone {
-			e.Time = p.findTime(around)
-		}
+		e.Time = p.findTime(around)
 	}
 	e.Outcome, e.Code = p.outcome(path, query)
 	e.Input, e.Result, e.Cache, e.Hidden = p.optional(fieldInput), p.optional(fieldResult), p.optional(fieldCache), p.hidden

@@ -88,7 +88,10 @@ func NewReader(o Options) *Reader {
 	r.finder.reader = r
 	judge := &judge{verdicts: o.Verdicts}
 	for i := range r.finder.parsers {
-		r.finder.parsers[i].judge, r.finder.parsers[i].metrics.ask = judge, o.Metric
+		p := &r.finder.parsers[i]
+		p.judge, p.metrics.ask = judge, o.Metric
+		p.lines.reset()
+		p.metrics.lines.reset()
 	}
 	r.Reset()
 	return r
@@ -108,7 +111,7 @@ func (r *Reader) Reset() {
 // call Forget, and must not use the numbers of its event afterwards.
 func (r *Reader) Forget() {
 	for i := range r.finder.parsers {
-		r.finder.parsers[i].metrics.lines = keyLines{}
+		r.finder.parsers[i].metrics.lines.reset()
 	}
 }
 

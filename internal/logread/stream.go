@@ -26,54 +26,35 @@ type backlog struct {
 	name    string
 	text    []byte
 	open    bool    // the last line of text goes on
-	started []lines // the lines of the file at which the lines of text begin
+	started []int64 // the lines of the file at which the lines of text begin
 	first   int     // of started; those before are dealt with
 	last    int64   // the last line of the file that belongs to the stream
-}
-
-// lines are lines of a stream that begin at the same line of the file.
-type lines struct {
-	line  int64
-	count int
 }
 
 // line returns the line of the file at which the next line begins.
 func (b *backlog) line() int64 {
 	if b.first < len(b.started) {
-		return b.started[b.first].line
+		return b.started[b.first]
 	}
 	return b.last
 }
 
 // endLines notes that the next n lines have been read.
 func (b *backlog) endLines(n int) {
-	for n > 0 && b.first < len(b.started) {
-		at := &b.started[b.first]
-		taken := min(n, at.count)
-		n -= taken
-		if at.count -= taken; at.count == 0 {
-			b.first++
-		}
-	}
-	if b.first == len(b.started) {
+	if b.first += n; b.first >= len(b.started) {
 		b.started, b.first = b.started[:0], 0
 	}
 }
 
 // note notes that text is from a line of the file.
 func (b *backlog) note(text []byte, line int64) {
-	count := bytes.Count(text, newline)
-	open := len(text) > 0 && text[len(text)-1] != '\n'
-	if open {
-		count++
+	for part := range bytes.Lines(text) {
+		if !b.open {
+			b.started = append(b.started, line)
+		}
+		b.open = part[len(part)-1] != '\n'
 	}
-	if b.open {
-		count--
-	}
-	if count > 0 {
-		b.started = append(b.started, lines{line, count})
-	}
-	b.last, b.open = line, open
+	b.last = line
 }
 
 // add reads more of a stream's text.
@@ -128,8 +109,10 @@ func (f *finder) give(k *key, name, text []byte, whole bool, n nesting) {
 	case whole && f.readOneLine(text, n) || k != nil && !mayBegin(text): // behind a prefix may be another one
 		return
 	}
-	if stream == nil {
-		stream = f.newStream(n, f.streamName(k, name))
+	if stream == nil { // one that waits for nothing
+		stream = &f.spare[n.index()]
+		stream.reset(f.reader, n)
+		stream.name = string(f.streamName(k, name))
 	}
 	f.taken++
 	f.feed(stream, text, f.record.line)
@@ -216,14 +199,6 @@ func (f *finder) waitingStream(n nesting, name []byte) *source {
 		}
 	}
 	return nil
-}
-
-// newStream returns a stream that waits for nothing.
-func (f *finder) newStream(n nesting, name []byte) *source {
-	s := &f.spare[n.index()]
-	s.reset(f.reader, n)
-	s.name = string(name)
-	return s
 }
 
 // feed gives text to a stream, and notes whether the stream waits for more.

@@ -74,7 +74,7 @@ func (f *finder) reset() {
 		p := &f.parsers[i]
 		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
 		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
-			p.lines = keyLines{}
+			p.lines.reset()
 		}
 	}
 }
@@ -142,7 +142,12 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 	for i := range members {
 		m, from := &members[i], len(f.candidates)
 		if value := p.json[m.start:m.end]; value[0] == '"' {
-			f.readString(p, m, n)
+			if p.decodedAt != m.start {
+				p.decodedAt = -1
+				p.decoded, _ = decodeString(p.decoded[:0], p.json, int(m.start))
+			}
+			p.decoded = slices.Grow(p.decoded, len(newline))
+			f.readText(m.key, p.name(m), p.decoded, n)
 		} else {
 			taken, losses := f.taken, len(f.losses)
 			f.readValue(value, p.name(m), p.checked, n)
@@ -235,11 +240,11 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 	}
 	times, losses := len(f.times), len(f.losses)
 	start, several, isRow := len(f.candidates), f.several, false
-	eachElement(value, func(e []byte) {
+	EachElement(value, func(e []byte) {
 		isRow = isRow || e[0] != '{' && e[0] != '[' && bytes.IndexByte(e, '{') < 0
 	})
 	f.several = several || isRow
-	eachElement(value, func(e []byte) {
+	EachElement(value, func(e []byte) {
 		from := len(f.candidates)
 		f.losses = f.losses[:losses] // elements are different lines
 		if text := bytes.TrimPrefix(e, quote); len(f.times) == times && isDigit(text[0]) {
@@ -263,16 +268,6 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 	if f.several = several; isRow && !several {
 		f.deliverCandidates()
 	}
-}
-
-// readString reads the text in a member of the object that p has parsed.
-func (f *finder) readString(p *parser, m *member, n nesting) {
-	if p.decodedAt != m.start {
-		p.decodedAt = -1
-		p.decoded, _ = decodeString(p.decoded[:0], p.json, int(m.start))
-	}
-	p.decoded = slices.Grow(p.decoded, len(newline))
-	f.readText(m.key, p.name(m), p.decoded, n)
 }
 
 // name returns the name of a member, in quotes.
@@ -325,7 +320,7 @@ func bytesOf(array []byte) (text []byte, ok bool) {
 		return nil, false
 	}
 	ok = true
-	eachElement(array, func(e []byte) {
+	EachElement(array, func(e []byte) {
 		n, end := digits(e, 0)
 		ok = ok && end == len(e) && n < 256
 		text = append(text, byte(n))
