@@ -4,7 +4,6 @@
 package logread
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -93,17 +92,12 @@ func checkProblems(t *testing.T, text string, want ...string) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestStrict(t *testing.T) {
 	t.Parallel()
 	var c collector
 	o := c.options()
-	const bad, good = `{"decision_id":"bad","path":"p"}`, `{"decision_id":"good","path":"p"}`
-	o.Check = func(text []byte) error {
-		if string(text) != good {
-			return errors.New("bad")
-		}
-		return nil
-	}
+	const bad, good = `{"decision_id":"bad","path":"p","input":{x}}`, `{"decision_id":"good","path":"p","input":{}}`
+	o.Strict = true
 	NewReader(o).Close([]byte(bad + "\n" + `{"event":` + good + "}\n{}\n"))
 	if len(c.Events) != 1 || c.Events[0].ID != "good" || c.Problems[0] != "invalid_json at 1" {
 		t.Errorf("%+v", c.result)

@@ -6,6 +6,7 @@ package logread
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"github.com/regometer/regometer/internal/verdicts"
@@ -27,9 +28,9 @@ type Options struct {
 	Loss func(kind Problem, n, time, line int64)
 	// Verdicts finds the outcomes of results. nil stands for the usual ones.
 	Verdicts *verdicts.Set
-	// Check, if it is not nil, is called with the JSON text of each event. An
-	// event for which it returns an error is a problem (InvalidJSON).
-	Check func(text []byte) error
+	// Strict makes an event that is not valid JSON a problem (InvalidJSON), also
+	// if the fault is in a value that is skipped.
+	Strict bool
 	// MaxLength limits the text of an event, in bytes. 0 stands for 64 MiB. The
 	// reader skips the text of a longer event, and does not ask for it again.
 	MaxLength int
@@ -151,7 +152,7 @@ func (r *Reader) keepFirst(text []byte) {
 
 // deliver passes the event that p has parsed to Options.
 func (r *Reader) deliver(p *parser, text []byte, line int64) {
-	if r.options.Check != nil && r.options.Check(text) != nil {
+	if r.options.Strict && !json.Valid(text) {
 		r.options.Problem(InvalidJSON, line)
 		return
 	}
