@@ -241,18 +241,6 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestWilson(t *testing.T) {
-	for _, test := range []struct {
-		k, n      int
-		low, high float64
-	}{{0, 10, 0, 0.2775}, {1, 400, 0.0004, 0.0140}, {10, 10, 0.7225, 1}} {
-		low, high := wilson(test.k, test.n)
-		if low < test.low-1e-4 || low > test.low+1e-4 || high < test.high-1e-4 || high > test.high+1e-4 {
-			t.Errorf("%d of %d: %.4f to %.4f", test.k, test.n, low, high)
-		}
-	}
-}
-
 func TestReplaceTable(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.md")
 	if err := os.WriteFile(page, []byte("a\n"+beginMark+"\nold\n"+endMark+"\nb\n"), 0o644); err != nil {

@@ -15,7 +15,6 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
+	"github.com/regometer/regometer/internal/app/contrast"
 )
 
 const (
@@ -149,7 +149,7 @@ func (l *lab) tables(ctx context.Context, kinds []kind) (string, error) {
 		faulty = faultsHead + faulty + "\n"
 	}
 	if logs > 0 {
-		low, high := wilson(bad, logs)
+		low, high := contrast.Wilson(float64(bad)/float64(logs), float64(logs))
 		healthy = healthyHead + healthy
 		healthy += fmt.Sprintf("| all | | %d of %d: %.2f %% to %.2f %% with 95 %% confidence (Wilson) | |\n", bad, logs, 100*low, 100*high)
 	}
@@ -210,14 +210,6 @@ func listed(counts map[string]int) string {
 		parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// wilson returns the interval of a share with 95 % confidence.
-func wilson(k, n int) (low, high float64) {
-	const z = 1.959964
-	p, m := float64(k)/float64(n), float64(n)
-	middle, half := p+z*z/(2*m), z*math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return max(0, (middle-half)/(1+z*z/m)), (middle + half) / (1 + z*z/m)
 }
 
 // read writes the log of a scene, and returns the report's findings.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/regometer/regometer/internal/app/contrast"
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/outcome"
 )
@@ -177,14 +178,6 @@ func simulate(n int, f func(i int, rng *rand.Rand)) {
 	wg.Wait()
 }
 
-// wilson returns the 95 % interval of a share, of k in n.
-func wilson(k, n int) (low, high float64) {
-	const z = 1.959964
-	p, m := float64(k)/float64(n), float64(n)
-	middle, half := p+z*z/(2*m), z*math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return (middle - half) / (1 + z*z/m), (middle + half) / (1 + z*z/m)
-}
-
 // alarms returns the number of rows that have changed.
 func alarms(rows []Row) int { return len(rows) - count(rows, NoDifference) - count(rows, TooLittle) }
 
@@ -205,7 +198,7 @@ func TestFalseAlarms(t *testing.T) {
 		any += min(1, alarms(c.Decisions)+alarms(c.Stages))
 		judged += c.Intervals
 	})
-	low, high := wilson(any, n)
+	low, high := contrast.Wilson(float64(any)/float64(n), float64(n))
 	t.Logf("%d of %d comparisons of like with like have a row that says changed, slower or faster: %.1f %% (95 %% interval: %.1f to %.1f %%); %d have a row that says changed; %d intervals a comparison",
 		any, n, 100*float64(any)/float64(n), 100*low, 100*high, decisions, judged/n)
 	if low > 0.05 {
@@ -273,7 +266,7 @@ func TestPower(t *testing.T) {
 				}
 			}
 		})
-		low, _ := wilson(wrong, n)
+		low, _ := contrast.Wilson(float64(wrong)/float64(n), float64(n))
 		t.Logf("%s, %d slices: seen at p50 in %d, at p99 in %d, of the denied in %d of %d, with %d others; %d false alarms without a change",
 			tt.name, tt.slices, seen["p50"], seen["p99"], seen["denied"], n, others, wrong)
 		for k, name := range []string{"p50", "p99", "denied"} {

@@ -34,6 +34,14 @@
 // from the variance of a slice of both sides. Where both sides are at 0 %, or at
 // 100 %, nothing shows it, and the decisions count as independent.
 //
+// # Parts of one log
+//
+// A part of a log may be a single slice, such as a burst of errors. [Parts]
+// assumes that a slice of either part varies as much if nothing has changed. So
+// it takes one design effect, and its degrees of freedom, from the slices of
+// both parts, each in comparison with the share of its part. The slices are as
+// fine as the caller likes: finer ones give more degrees of freedom.
+//
 // # Quantiles
 //
 // The q-quantile has grown by the factor r if two shares are equal: the share

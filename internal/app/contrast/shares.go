@@ -3,7 +3,10 @@
 
 package contrast
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // MinSlices is the number of slices of time that each side must have.
 const MinSlices = 8
@@ -41,6 +44,33 @@ func Shares(before, after []Count, alpha float64) Difference {
 	return d
 }
 
+// Parts compares two parts of one log, which have the design effect of both
+// together. So a part may have few slices. P is as in [Difference], 1 if all
+// decisions are alike.
+func Parts(before, after []Count) (p float64) {
+	b, a := sideOf(before, nil), sideOf(after, nil)
+	slices := slices.Clone(before)
+	for _, c := range after {
+		slices = append(slices, Count{c.N, c.Has - (a.share-b.share)*c.N})
+	}
+	waves := waves(len(slices))
+	independent := b.n*b.share*(1-b.share) + a.n*a.share*(1-a.share)
+	if b.df = float64(len(waves)); independent > 0 {
+		b.effect = max(1, longRunVariance(slices, b.share, waves)/independent)
+	}
+	a.df, a.effect = b.df, b.effect
+	more, less := test{b, a, (b.n*b.share + a.n*a.share) / (b.n + a.n)}.tails(0)
+	return 2 * min(more, less)
+}
+
+// Wilson returns the 95 % interval of a share of n independent decisions, such
+// as those of a random sample (Wilson 1927).
+func Wilson(share, n float64) (low, high float64) {
+	const z2 = 1.959964 * 1.959964
+	middle, half := (share+z2/2/n)/(1+z2/n), math.Sqrt(z2*(share*(1-share)/n+z2/4/n/n))/(1+z2/n)
+	return max(0, middle-half), min(1, middle+half)
+}
+
 // side is a share of one side.
 type side struct {
 	n, share float64
@@ -61,6 +91,9 @@ func sideOf(counts []Count, waves [][]float64) side {
 		return s
 	}
 	s.share = has / s.n
+	if waves == nil {
+		return s
+	}
 	s.variance = longRunVariance(counts, s.share, waves) / (s.n * s.n)
 	return s
 }

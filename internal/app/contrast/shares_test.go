@@ -110,3 +110,45 @@ func TestSharesAtEnds(t *testing.T) {
 		t.Errorf("no slice: %+v", d)
 	}
 }
+
+func TestWilson(t *testing.T) {
+	for _, test := range []struct {
+		k, n, low, high float64
+	}{{0, 10, 0, 0.2775}, {1, 400, 0.0004, 0.0140}, {10, 10, 0.7225, 1}} {
+		low, high := Wilson(test.k/test.n, test.n)
+		if low < test.low-1e-4 || low > test.low+1e-4 || high < test.high-1e-4 || high > test.high+1e-4 {
+			t.Errorf("%v of %v: %.4f to %.4f", test.k, test.n, low, high)
+		}
+	}
+}
+
+// TestParts: parts of one log that are alike differ seldom, also a part of one
+// slice, and if decisions of a slice come together.
+func TestParts(t *testing.T) {
+	const rounds, alpha = 500, 0.02
+	for _, tt := range []struct {
+		in     int
+		spread float64
+	}{{1, 0}, {3, 0.5}, {30, 0.5}, {128, 0.3}} {
+		rng := rand.New(rand.NewPCG(31, 32))
+		alarms, seen := 0, 0
+		for range rounds {
+			counts := drawn(rng, 256, 20, 0.2, tt.spread)
+			if Parts(counts[tt.in:], counts[:tt.in]) < alpha {
+				alarms++
+			}
+			for i := range counts[:tt.in] {
+				counts[i].Has = (counts[i].N + counts[i].Has) / 2
+			}
+			if Parts(counts[tt.in:], counts[:tt.in]) < alpha {
+				seen++
+			}
+		}
+		if t.Logf("%+v: %d alarms, %d changes seen in %d", tt, alarms, seen, rounds); alarms > rounds*4/100 || seen < rounds*8/10 {
+			t.Errorf("%+v: %d alarms, %d changes seen in %d", tt, alarms, seen, rounds)
+		}
+	}
+	if p := Parts([]Count{{10, 0}}, []Count{{10, 0}}); p != 1 {
+		t.Errorf("none and none: %v", p)
+	}
+}

@@ -330,11 +330,7 @@ func stack(heights [][len(report.Group{}.Outcomes)]float64, least float64) (high
 
 func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
 
-// wordOf returns an outcome in words.
-func wordOf(o int) string {
-	words := map[outcome.Outcome]string{outcome.Neither: "other result", outcome.Failed: "failed"}
-	return cmp.Or(words[outcome.Outcome(o)], outcome.Outcome(o).String())
-}
+func wordOf(o int) string { return report.OutcomeWord(outcome.Outcome(o)) }
 
 // stairs returns the outline of the area below a height in each slice of time.
 func stairs(begins []float64, width float64, height func(int) float64) []chart.Point {

@@ -66,11 +66,9 @@ func find(r *Report) (found []Finding) {
 const (
 	revisionCount = 500                   // evaluations of each revision
 	revisionTimes = 1.2                   // the median divided by the median before
-	revisionMore  = 20 * time.Microsecond // the median minus the median before
-	revisionParts = 5                     // slices of time of each revision
 	revisionNear  = 10                    // slices of each revision that are nearest to the change
 	revisionStep  = 0.5                   // the change of their median, in parts of the change of the whole median
-	partCount     = 20                    // evaluations in such a slice
+	revisionMore  = 20 * time.Microsecond // the median minus the median before
 
 	httpStopped   = 10    // calls of http.send that did not end
 	httpSlowShare = 0.002 // of the calls of http.send that are slow, and

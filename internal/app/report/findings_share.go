@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/regometer/regometer/internal/app/contrast"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/outcome"
 )
@@ -73,22 +74,29 @@ func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, 
 	return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast
 }
 
-// outcomeRules has the beginnings of the names of rules, and what decisions did.
-var outcomeRules = [len(outcomes{})][2]string{
-	outcome.Allowed:   {"allowed", "were allowed"},
-	outcome.Denied:    {"denied", "were denied"},
-	outcome.Neither:   {"other", "had another result"},
-	outcome.Undefined: {"undefined", "had no result"},
-	outcome.Failed:    {"errors", "failed"},
-	outcome.Cancelled: {"cancelled", "were cancelled"},
+// outcomeTexts has the word for each outcome, the beginning of the names of its
+// rules, and what to do if it rose.
+var outcomeTexts = [len(outcomes{})]struct{ word, rule, advice string }{
+	outcome.Allowed:   {"allowed", "allowed", " Check at once whether the policy, or its data, allows what it should not."},
+	outcome.Denied:    {"denied", "denied", " Check whether the policy, its data, or the requests changed."},
+	outcome.Neither:   {"another result", "other", ""},
+	outcome.Undefined: {"undefined", "undefined", " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these."},
+	outcome.Failed:    {"failed", "errors", ""},
+	outcome.Cancelled: {"cancelled", "cancelled", " Clients gave up, or their time limit was too short: look at the durations at this time."},
 }
 
-// outcomeAdvice says what to do about outcomes that rose.
-var outcomeAdvice = [len(outcomes{})]string{
-	outcome.Allowed:   " Check at once whether the policy, or its data, allows what it should not.",
-	outcome.Denied:    " Check whether the policy, its data, or the requests changed.",
-	outcome.Undefined: " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these.",
-	outcome.Cancelled: " Clients gave up, or their time limit was too short: look at the durations at this time.",
+// OutcomeWord returns an outcome in words.
+func OutcomeWord(o outcome.Outcome) string { return outcomeTexts[o.Valid()].word }
+
+// did says what decisions with an outcome did.
+func did(o outcome.Outcome) string {
+	switch o {
+	case outcome.Neither:
+		return "had " + OutcomeWord(o)
+	case outcome.Failed:
+		return OutcomeWord(o)
+	}
+	return "were " + OutcomeWord(o)
 }
 
 // shareWords has, for kinds of clusters, the rule, what decisions did, and what
@@ -127,8 +135,8 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			in, out = a.share(c.outcome), b.share(c.outcome)
 		} else {
 			about = "about "
-			f.Figures["share_low"], f.Figures["share_high"] = wilson(in, float64(c.in.all))
-			f.Figures["share_outside_low"], f.Figures["share_outside_high"] = wilson(out, float64(c.out.all))
+			f.Figures["share_low"], f.Figures["share_high"] = contrast.Wilson(in, float64(c.in.all))
+			f.Figures["share_outside_low"], f.Figures["share_outside_high"] = contrast.Wilson(out, float64(c.out.all))
 		}
 	}
 	if c.kind == shifted && !c.raised(in, out) {
@@ -137,22 +145,22 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	has := math.Round(in * of)
 	f.Figures["share"], f.Figures["share_outside"], f.Figures["decisions"] = in, out, of
 	words := shareWords[c.kind]
-	did, advice := words.did, words.advice
+	feature, advice := words.did, words.advice
 	if f.Rule = words.rule; c.kind == slow {
-		f.Rule, did = c.slower(f), c.longer()
+		f.Rule, feature = c.slower(f), c.longer()
 	}
 	if c.kind == shifted {
-		did, advice = outcomeRules[c.outcome][1], outcomeAdvice[c.outcome]
-		f.Rule = outcomeRules[c.outcome][0] + "_high"
+		feature, advice = did(c.outcome), outcomeTexts[c.outcome].advice
+		f.Rule = outcomeTexts[c.outcome].rule + "_high"
 		if c.timed() || f.Revision != "" {
-			f.Rule = outcomeRules[c.outcome][0] + "_rose"
+			f.Rule = outcomeTexts[c.outcome].rule + "_rose"
 		}
 		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
 			advice = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before)) + advice
 			f.Figures["allowed"], f.Figures["allowed_outside"] = after, before
 			if estimated {
-				f.Figures["allowed_low"], f.Figures["allowed_high"] = wilson(after, float64(a.sum()))
-				f.Figures["allowed_outside_low"], f.Figures["allowed_outside_high"] = wilson(before, float64(b.sum()))
+				f.Figures["allowed_low"], f.Figures["allowed_high"] = contrast.Wilson(after, float64(a.sum()))
+				f.Figures["allowed_outside_low"], f.Figures["allowed_outside_high"] = contrast.Wilson(before, float64(b.sum()))
 			}
 		}
 		if c.outcome == outcome.Failed {
@@ -167,7 +175,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	} else if times := s.busy(c, from, to); c.kind == slow && c.ends && times >= loadTimes {
 		f.Severity, advice = Info, busyAdvice(times)
 	}
-	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, did, about,
+	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, feature, about,
 		text.Count(uint64(has)), text.Count(uint64(of)), text.Percent(out), others, advice)
 	if c.kind == slow {
 		is := func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }
@@ -187,13 +195,6 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	return true
 }
 
-// wilson returns the 95 % interval of a share of n decisions (Wilson 1927).
-func wilson(p, n float64) (low, high float64) {
-	const z2 = 1.96 * 1.96
-	middle, half := (p+z2/2/n)/(1+z2/n), math.Sqrt(z2*(p*(1-p)/n+z2/4/n/n))/(1+z2/n)
-	return max(0, middle-half), min(1, middle+half)
-}
-
 // estimate sets the number of decisions from those in the sample, with a 95 %
 // interval.
 func (s *scan) estimate(f *Finding, n float64) float64 {
@@ -207,7 +208,7 @@ func (s *scan) estimate(f *Finding, n float64) float64 {
 // decisions, of all or of paths, that no scan explains.
 func high(of outcome.Outcome) func(*Report) Finding {
 	return func(r *Report) (f Finding) {
-		did, rule := outcomeRules[of][1], outcomeRules[of][0]
+		rule := outcomeTexts[of].rule
 		if r.scanned(rule+"_rose", rule+"_high") {
 			return f
 		}
@@ -231,7 +232,7 @@ func high(of outcome.Outcome) func(*Report) Finding {
 		}
 		f.setTimes(r.From, r.To)
 		f.Figures = map[string]float64{"decisions": float64(all), "share": Ratio(n, all)}
-		f.Text = fmt.Sprintf("%s of %s decisions (%s) %s", text.Count(n), text.Count(all), text.Percent(Ratio(n, all)), did)
+		f.Text = fmt.Sprintf("%s of %s decisions (%s) %s", text.Count(n), text.Count(all), text.Percent(Ratio(n, all)), did(of))
 		if len(paths) > 0 {
 			f.Text += " on " + text.Plural(len(paths), "path") + ": " + listed(paths, func(s string) string { return s })
 		}
@@ -239,7 +240,7 @@ func high(of outcome.Outcome) func(*Report) Finding {
 		if of == outcome.Failed {
 			f.Text += commonest(r.Total.Errors) + " Find the cause in the messages of the errors in the log, and the paths with `--by path`."
 		} else {
-			f.Text += outcomeAdvice[of]
+			f.Text += outcomeTexts[of].advice
 		}
 		return f
 	}

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/app/contrast"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
@@ -72,14 +74,13 @@ func revisionSlower(r *Report) (f Finding) {
 			end = min(end, r.Revisions[i+1].First)
 		}
 		// A slice with decisions of both revisions counts for neither.
-		before := medians(parts, a.First-r.Width+1, b.First-r.Width+1)
-		after := medians(parts, b.First, end)
-		if len(before) < revisionParts || len(after) < revisionParts {
+		before, after := evaluationsOf(parts, a.First-r.Width+1, b.First-r.Width+1), evaluationsOf(parts, b.First, end)
+		if min(len(before), len(after)) < contrast.MinSlices || medianOf(before, after).Low <= 0 {
 			continue
 		}
 		// A daily season changes the medians too, but not in a step.
-		step := nearest(sorted(after[:min(len(after), revisionNear)]), 0.5) / nearest(sorted(before[max(0, len(before)-revisionNear):]), 0.5)
-		if step < 1+(is/was-1)*revisionStep || nearest(sorted(after), 0.25) <= nearest(sorted(before), 0.9) {
+		near := medianOf(before[max(0, len(before)-revisionNear):], after[:min(len(after), revisionNear)])
+		if near.After < near.Before*(1+(is/was-1)*revisionStep) {
 			continue
 		}
 		if found++; is/was > factor {
@@ -111,21 +112,24 @@ func revisionSlower(r *Report) (f Finding) {
 	return f
 }
 
-// medians returns the medians of the evaluations in each of the slices that
-// begin at from or later, and before to.
-func medians(parts []groupby.Slice, from, to int64) (found []float64) {
+// evaluationsOf returns the evaluations in each of the slices that begin at from
+// or later, and before to.
+func evaluationsOf(parts []groupby.Slice, from, to int64) (found []*exphist.Snapshot) {
 	for _, s := range parts {
-		if s.Begin < from || s.Begin >= to {
-			continue
-		}
-		if d := stage(s.Stages, evaluationStage).Durations; d.Count() >= partCount {
-			found = append(found, d.Quantile(0.5))
+		if d := &stage(s.Stages, evaluationStage).Durations; s.Begin >= from && s.Begin < to && d.Count() > 0 {
+			found = append(found, d)
 		}
 	}
 	return found
 }
 
-func sorted(values []float64) []float64 { return slices.Sorted(slices.Values(values)) }
+// medianOf compares the medians. If they cannot be compared, it finds no change.
+func medianOf(before, after []*exphist.Snapshot) (d contrast.Difference) {
+	if x, err := contrast.NewQuantiles(before, after); err == nil && x != nil {
+		d = x.Compare(0.5, scanError)
+	}
+	return d
+}
 
 // nearest returns the quantile of sorted values at nearest rank, 0 < q ≤ 1.
 func nearest(sorted []float64, q float64) float64 {

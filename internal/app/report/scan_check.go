@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/regometer/regometer/internal/app/contrast"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -34,41 +35,59 @@ const (
 	slowTimes      = 1.35 // the factor of an interval
 	serverTimes    = 2    // the factor of a server from the first decision to the last
 	slowNoise      = 2.5  // the logarithm of the factor divided by the usual differences
+	scanSlices     = 256  // runs of the decisions that are compared
+	scanError      = 5e-5 // the probability of such a difference without a change: 5 % for 1,000 tests
 )
 
 // check reports whether a cluster differs by more than parts of the log
 // usually do.
 func (s *scan) check(c *cluster, removed []bool) bool {
-	excess := s.measureExcess(c, removed)
+	excess := s.measureExcess(c, removed, func(e *event) float64 { return float64(c.of(e)) })
 	in, out := s.split(c, excess, c.others())
 	if len(in) < scanLeast || len(out) < scanLeast || !s.steps(c, excess) {
 		return false
 	}
-	difference := mean(in) - mean(out)
-	if c.kind == slow && !c.rare {
-		if factor := math.Exp(difference); factor < slowTimes || !c.timed() && factor < serverTimes {
-			return false
-		}
-		size := min(max(min(len(in), len(out))/8, 10), 100)
-		inside, outside := means(in, size), means(out, size)
-		if len(inside) < 3 || len(outside) < 3 {
-			return false
-		}
-		usual, high := nearest(outside, 0.5), nearest(outside, 0.95)
-		return nearest(inside, 0.25) > high && mean(in)-usual >= slowNoise*(high-usual)
-	}
-	if !c.raised(c.in.rate(), c.in.rate()-difference) {
+	if c.kind == slow && !c.rare && !s.isProminent(c, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
 		return false
 	}
-	// As for counts whose variance is above that of the Poisson distribution.
-	size := max(min(len(in), len(out)/8), 1)
-	usual, p, chi2 := mean(out), c.out.rate(), 0.0
-	rates := means(out, size)
-	for _, rate := range rates {
-		chi2 += (rate - usual) * (rate - usual) * float64(size)
+	size := max(1, (len(in)+len(out))/scanSlices)
+	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= scanError
+}
+
+// isProminent reports whether the decisions in a cluster are slower by a factor
+// that matters, and by far more than runs of the others differ.
+func (s *scan) isProminent(c *cluster, removed []bool) bool {
+	in, out := s.split(c, s.measureExcess(c, removed, func(e *event) float64 { return e.over }), c.others())
+	if factor := math.Exp(mean(in) - mean(out)); factor < slowTimes || !c.timed() && factor < serverTimes {
+		return false
 	}
-	noise := chi2 / (max(p*(1-p), 1/float64(len(out))) * float64(max(1, len(rates)-1)))
-	return c.score >= scanScore*max(1, noise)
+	size := min(max(min(len(in), len(out))/8, 10), 100)
+	inside, outside := means(in, size), means(out, size)
+	if len(inside) < 3 || len(outside) < 3 {
+		return false
+	}
+	usual, high := nearest(outside, 0.5), nearest(outside, 0.95)
+	return nearest(inside, 0.25) > high && mean(in)-usual >= slowNoise*(high-usual)
+}
+
+// means returns the sorted means of runs of values. It leaves out the rest.
+func means(values []float64, size int) (found []float64) {
+	for run := range slices.Chunk(values, size) {
+		if len(run) == size {
+			found = append(found, mean(run))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// slicesOf counts runs of decisions with an excess above a rate.
+func slicesOf(excess []float64, size int, rate float64) (counts []contrast.Count) {
+	for run := range slices.Chunk(excess, size) {
+		n := float64(len(run))
+		counts = append(counts, contrast.Count{N: n, Has: n * (rate + mean(run))})
+	}
+	return counts
 }
 
 // steps reports whether two levels, inside and outside a cluster, explain the
@@ -171,19 +190,15 @@ func (s *scan) split(c *cluster, excess []float64, rest subject) (in, out []floa
 // its path and its time, or NaN if it does not count or was removed. Nobody
 // knows what to expect on a path that only the cluster has, but others seldom
 // have what a client asks for in vain.
-func (s *scan) measureExcess(c *cluster, removed []bool) []float64 {
+func (s *scan) measureExcess(c *cluster, removed []bool, of func(*event) float64) []float64 {
 	excess := make([]float64, len(s.events))
 	paths := make([]average, len(s.values[ofPath]))
 	var outside average
 	shared := make([]bool, len(s.values[ofPath])) // the cluster does not have it alone
 	for i := range s.events {
 		e := &s.events[i]
-		x := c.of(e)
-		switch excess[i] = float64(x); {
-		case removed[i] || x < 0:
+		if excess[i] = of(e); removed[i] || c.of(e) < 0 {
 			excess[i] = math.NaN()
-		case c.kind == slow && !c.rare:
-			excess[i] = e.over
 		}
 		if !c.has(i, e) {
 			paths[e.names[ofPath]].add(excess[i])
@@ -242,17 +257,6 @@ func meanAndVariance(values []float64) (m, v float64) {
 		v += (x - m) * (x - m) / n
 	}
 	return m, v
-}
-
-// means returns the sorted means of runs of values. It leaves out the rest.
-func means(values []float64, size int) (found []float64) {
-	for run := range slices.Chunk(values, size) {
-		if len(run) == size {
-			found = append(found, mean(run))
-		}
-	}
-	slices.Sort(found)
-	return found
 }
 
 // findCommon returns the name of an attribute that nearly all decisions of a

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/internal/app/text"
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
@@ -76,7 +75,8 @@ func groupText(g *Group) string {
 	separator := ": "
 	for o, n := range g.Outcomes {
 		if n > 0 {
-			words += separator + text.Count(n) + " " + outcomeWords[o]
+			words += separator + text.Count(n) + map[bool]string{true: " with ", false: " "}[o == int(outcome.Neither)]
+			words += OutcomeWord(outcome.Outcome(o))
 			separator = ", "
 		}
 	}
@@ -88,15 +88,6 @@ func groupText(g *Group) string {
 		words += " Query cache: " + text.Percent(hits) + " hits."
 	}
 	return words
-}
-
-var outcomeWords = [len(groupby.Group{}.Outcomes)]string{
-	outcome.Allowed:   "allowed",
-	outcome.Denied:    "denied",
-	outcome.Neither:   "with another result",
-	outcome.Undefined: "undefined",
-	outcome.Failed:    "failed",
-	outcome.Cancelled: "cancelled",
 }
 
 // errorCodes lists the three most frequent codes.
