@@ -66,7 +66,6 @@ func TestCalls(t *testing.T) {
 		{"demo --duration 0s", exitFailure, "the duration must be greater than 0"},
 		{"demo --keep TREE", exitFailure, "TREE is not empty: name a new or empty folder"},
 		{"report", exitUsage, "no decision logs: name files, folders, or - for standard input"},
-		{"report --exact --save EMPTY/a.rgm EMPTY", exitUsage, "[exact save] were all set"},
 		{"report no-such.log", exitFailure, "no-such.log: no such file"},
 		{"report --by colour EMPTY", exitUsage, `unknown grouping "colour": use path, stage,`},
 		{"report --since tomorrow EMPTY", exitUsage, "or 90m for 90 minutes ago"},

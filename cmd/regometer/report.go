@@ -142,11 +142,9 @@ exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
 	out.flags(cmd)
 	flags.IntVar(&o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
-	flags.BoolVar(&o.Exact, "exact", false, "sort all durations, to get exact percentiles of smaller logs")
 	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if the logs have a problem")
 	flags.BoolVar(&allowEmpty, "allow-empty", false, "exit with status 0, not 4, if the report has no decisions")
 	addNumberFlag(cmd, &o.Workers, "workers", 0, "`number` of goroutines that read; 0 for one per processor (default 0)")
-	cmd.MarkFlagsMutuallyExclusive("exact", "save")
 	return cmd
 }
 

@@ -65,3 +65,11 @@ func TestAccuracy(t *testing.T) {
 		}
 	}
 }
+
+// exactQuantiles returns the quantiles of sorted durations, by nearest rank.
+func exactQuantiles(sorted []int64) (q [len(ranks)]int64) {
+	for i, rank := range ranks {
+		q[i] = sorted[int(math.Ceil(rank*float64(len(sorted))))-1]
+	}
+	return q
+}

@@ -29,14 +29,13 @@ func (g *Group) addUp() {
 }
 
 // groupsOfStages returns a group for each stage of all decisions.
-func groupsOfStages(total Group, exact map[string][]int64) Groups {
+func groupsOfStages(total Group) Groups {
 	groups := make([]Group, len(total.Stages))
 	for i, s := range total.Stages {
 		groups[i] = Group{
 			Group:     groupby.Group{Key: s.Name, Stages: []groupby.Stage{s}},
 			Decisions: s.Durations.Count() + s.Unfinished,
 			Time:      s.Self,
-			exact:     exact,
 		}
 	}
 	slices.SortFunc(groups, func(a, b Group) int { return byTimeAndKey(a.Time, b.Time, a.Key, b.Key) })
@@ -49,7 +48,7 @@ func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
 
 // groupsByTime returns groups by total time, descending, and by key. It makes
 // each group when it is requested.
-func groupsByTime(groups *groupby.Groups, exact exactDurations, medianSizes func() map[string]uint64) Groups {
+func groupsByTime(groups *groupby.Groups, medianSizes func() map[string]uint64) Groups {
 	type place struct {
 		key  string
 		time groupby.Sum
@@ -66,7 +65,7 @@ func groupsByTime(groups *groupby.Groups, exact exactDurations, medianSizes func
 		}
 		groups.Get(places[i].key, parts, &g.Group)
 		g.addUp()
-		g.exact, g.MedianSize = exact[g.Key], medianSizes()[g.Key]
+		g.MedianSize = medianSizes()[g.Key]
 		return g
 	}}
 }

@@ -36,9 +36,8 @@ type Data struct {
 	ids         decisionIDs
 	sample      *decisionSample
 	interrupted bool
-	options     *Options       // with which logs were read, or nil; not saved
-	unselected  unselected     // not saved
-	exact       exactDurations // nil if they are not kept
+	options     *Options   // with which logs were read, or nil; not saved
+	unselected  unselected // not saved
 }
 
 // maxRevisions limits the bundle revisions that have durations of their own,
@@ -59,13 +58,8 @@ func newData(o *Options) (*Data, error) {
 	if inSeveral(o.By) {
 		whole, _ = groupby.New(o.Limits)
 	}
-	var exact exactDurations
-	if o.Exact {
-		exact = exactDurations{}
-	}
 	return &Data{
-		exact: exact,
-		by:    o.By, groups: groups, revisions: revisions, paths: paths, servers: new(names), clients: new(names), whole: whole,
+		by: o.By, groups: groups, revisions: revisions, paths: paths, servers: new(names), clients: new(names), whole: whole,
 		slowest: slowest{Limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
 		unselected: unselected{first: logread.NoTime, last: logread.NoTime},
 	}, nil
@@ -113,11 +107,6 @@ func (x *Data) Merge(o *Data) error {
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
 	x.unselected.merge(&o.unselected)
-	if x.exact == nil || o.exact == nil {
-		x.exact = nil // saved reports have none
-	} else {
-		x.exact.merge(o.exact)
-	}
 	return cmp.Or(x.inputs.check(), x.ids.check(), x.largest.check())
 }
 
@@ -214,7 +203,6 @@ func (x *Data) Report() *Report {
 		s = newScan(x.sample, &r.servers)
 	})
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
-	x.exact.sort(x.groups)
 	whole := cmp.Or(x.whole, x.groups)
 	r.Total = newGroup(whole.Get("", false, nil))
 	r.From, r.To = r.Total.First, r.Total.Last
@@ -222,9 +210,9 @@ func (x *Data) Report() *Report {
 	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut
 	r.slices = func() []groupby.Slice { return whole.Get("", true, nil).Slices }
 	if r.By == byStage {
-		r.Groups = groupsOfStages(r.Total, x.exact[none])
+		r.Groups = groupsOfStages(r.Total)
 	} else {
-		r.Groups = groupsByTime(x.groups, x.exact, sync.OnceValue(func() map[string]uint64 {
+		r.Groups = groupsByTime(x.groups, sync.OnceValue(func() map[string]uint64 {
 			switch {
 			case x.by == "path":
 				return x.sample.medianSizes(ofPath)

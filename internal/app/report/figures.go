@@ -32,11 +32,7 @@ const (
 
 // Figures returns the figures of a stage of the group.
 func (g *Group) Figures(s *groupby.Stage) Figures {
-	q := quantiles(&s.Durations)
-	if exact := g.exact[s.Name]; uint64(len(exact)) == s.Durations.Count() && len(exact) > 0 {
-		q = exactQuantiles(exact)
-	}
-	return Figures{s, q}
+	return Figures{s, quantiles(&s.Durations)}
 }
 
 // ByTime returns the figures of the stages by self time, descending, and by

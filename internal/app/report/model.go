@@ -133,8 +133,6 @@ type Group struct {
 	// MedianSize is the median of the bytes of the decisions of a path, a label or
 	// a field in the sample, or 0 if none of them is in it.
 	MedianSize uint64
-
-	exact map[string][]int64 // the sorted durations of each stage, or nil: see Options.Exact
 }
 
 // Revision has the decisions of a bundle revision.

@@ -51,9 +51,6 @@ type Options struct {
 	// data may depend on the number of workers then, and also if there are more
 	// decisions than [Read] can remember, 1,048,576.
 	Unique bool
-	// Exact makes quantiles exact: Read keeps all durations and sorts them. The
-	// logs may have at most 16,000,000 durations. Save does not save them.
-	Exact bool
 	// Strict makes the reader check all JSON of each event, and not only the
 	// fields that it needs.
 	Strict bool

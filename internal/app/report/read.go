@@ -121,7 +121,6 @@ type reading struct {
 
 	bytes     atomic.Int64 // read so far
 	decisions atomic.Int64
-	exact     atomic.Int64 // durations that are kept
 }
 
 // An input is a file, standard input, or a member of an archive.

@@ -174,13 +174,6 @@ func (w *worker) add(e *logread.Event) {
 		w.reading.sample.share(w.sum.sample)
 		w.sampleNext = len(w.sum.sample.kept) + sampleStep
 	}
-	if w.sum.exact != nil {
-		for _, key := range w.keys {
-			if w.exact.Add(w.sum.addExact(key, e.Measures, w.stages)) > maxExact {
-				w.fail(errTooManyExact)
-			}
-		}
-	}
 	if w.sum.slowest.Limit > 0 {
 		w.sum.slowest.add(w.keys, e, w.part, w.stages)
 	}

