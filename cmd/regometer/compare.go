@@ -13,7 +13,6 @@ import (
 	"github.com/regometer/regometer/internal/app/compare"
 	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/text"
 )
 
 func newCompareCommand() *cobra.Command {
@@ -91,7 +90,7 @@ decisions.`,
 			if err := printResult(cmd.OutOrStdout(), format, c, shown); err != nil {
 				return err
 			}
-			return checkThresholds(c, o.Thresholds, cmd.ErrOrStderr())
+			return checkThresholds(cmd.ErrOrStderr(), c.Checks(nil))
 		},
 	}
 	flags := cmd.Flags()
@@ -136,23 +135,14 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 	return r, nil
 }
 
-// checkThresholds prints the thresholds that are exceeded. It returns an error
-// if one is exceeded, or if there is not enough data to judge one.
-func checkThresholds(c *compare.Comparison, thresholds []compare.Threshold, stderr io.Writer) error {
-	var unjudged error
-	failed := false
-	for _, t := range thresholds {
-		rows, judged := c.Exceed(t)
-		if judged == 0 {
-			unjudged = fmt.Errorf("--fail-on %s: no row has this name and enough data on both sides: check the name, or compare longer logs", t.Text)
-		}
-		if len(rows) > 0 {
-			failed = true
-			fmt.Fprintf(stderr, "regometer: --fail-on %s: exceeded in %s; the first has the %s %q\n", t.Text, text.Plural(len(rows), "row"), c.By, rows[0].Key)
+// checkThresholds prints the checks that failed, each with the first of its
+// texts. It returns an error if there is one.
+func checkThresholds(stderr io.Writer, checks []output.Check) (err error) {
+	for _, c := range checks {
+		if c.Failed {
+			fmt.Fprintf(stderr, "regometer: --fail-on: %s: %s\n", c.Name, c.Texts[0])
+			err = statusError(exitExceeded)
 		}
 	}
-	if failed {
-		return statusError(exitExceeded)
-	}
-	return unjudged
+	return err
 }

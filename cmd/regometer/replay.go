@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/config"
@@ -148,15 +147,5 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	case r.Decisions == 0:
 		return emptyError(cmd.ErrOrStderr(), "no decision was evaluated")
 	}
-	var exceeded []string
-	for _, c := range r.Checks(nil) {
-		if c.Failed {
-			exceeded = append(exceeded, c.Name)
-		}
-	}
-	if exceeded != nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "regometer: --fail-on: these thresholds are exceeded or cannot be judged:", strings.Join(exceeded, ", "))
-		return statusError(exitExceeded)
-	}
-	return nil
+	return checkThresholds(cmd.ErrOrStderr(), r.Checks(nil))
 }

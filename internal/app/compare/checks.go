@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/internal/app/output"
+	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/internal/app/text"
 )
 
 // Checks returns the thresholds as checks, which fail if they are exceeded or
@@ -23,9 +25,21 @@ func (c *Comparison) Checks([]string) []output.Check {
 			check.Texts = append(check.Texts, describe(r, r.Changes[at]))
 		}
 		if judged == 0 {
-			check.Texts = []string{c.verdict(t)}
+			check.Texts = []string{"no row has this name and enough data on both sides: check the name, or compare longer logs"}
 		}
 		all = append(all, check)
+	}
+	if c.Partly {
+		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(c.Thresholds) > 0, Texts: []string{partlyText}})
+	}
+	var only []string
+	for _, o := range c.Only {
+		if o.Stage == "" {
+			only = append(only, fmt.Sprintf("%s: %s before, %s after; no threshold without this name judges it.", o.Key, text.Plural(o.Before, "decision"), text.Count(o.After)))
+		}
+	}
+	if only != nil {
+		all = append(all, output.Check{Name: "only on one side", Texts: only})
 	}
 	found := func(name string, rows []Row, verdicts ...Verdict) {
 		check := output.Check{Name: name}

@@ -24,13 +24,14 @@ func TestChecks(t *testing.T) {
 	for i, want := range []struct {
 		failed bool
 		text   string
-	}{{true, "a, rego_query_eval: p50 went from "}, {false, ""}, {true, "no row with enough data"}, {true, "a: denied went from 0 % to 30.0 %, by +30.0 pp ("}, {false, "a: allowed went from 100 % to 70.0 %, by -30.0 pp ("}, {false, "a, rego_query_eval: p50 went from "}} {
+	}{{true, "a, rego_query_eval: p50 went from "}, {false, ""}, {true, "no row has this name and enough data"}, {true, "a: denied went from 0 % to 30.0 %, by +30.0 pp ("},
+		{false, " before, "}, {false, "a: allowed went from 100 % to 70.0 %, by -30.0 pp ("}, {false, "a, rego_query_eval: p50 went from "}} {
 		text := strings.Join(got[i].Texts, "\n")
 		if got[i].Failed != want.failed || !strings.Contains(text, want.text) || (want.text == "") != (text == "") {
 			t.Errorf("%s: failed %t, %q", got[i].Name, got[i].Failed, text)
 		}
 	}
-	if len(got) != 6 || got[5].Name != "slower" {
+	if len(got) != 7 || got[6].Name != "slower" {
 		t.Errorf("there are %d checks", len(got))
 	}
 }

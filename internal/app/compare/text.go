@@ -130,7 +130,7 @@ func (c *Comparison) summary() string {
 		said += fmt.Sprintf(" Only after: %s with %s.", text.Plural(after, group), text.Plural(more, "decision"))
 	}
 	if c.Partly {
-		said += " A side could be read only in part, and what is missing may be what differs."
+		said += " " + partlyText
 	}
 	var times []string
 	for _, v := range verdicts {
@@ -166,3 +166,5 @@ func (c *Comparison) verdict(t Threshold) string {
 	}
 	return fmt.Sprintf("exceeded in %s of %s", text.Count(len(exceeded)), text.Plural(judged, "row"))
 }
+
+const partlyText = "A side could be read only in part, and what is missing may be what differs."

@@ -82,6 +82,14 @@ func (r *Report) gaps() []gap {
 	}, func(g gap) bool { return g.n == 0 })
 }
 
+// Unread returns the problems of events and of files that were not read. It
+// also reports whether these are so many, or nobody knows how many, that the
+// report has only a part of its log.
+func (in *Inputs) Unread() (problems string, partly bool) {
+	problems, part := in.unread()
+	return problems, part > gapShare
+}
+
 // unread returns the problems of events and of files that were not read, and
 // how much of all events that is: at least 1 if nobody knows.
 func (in *Inputs) unread() (names string, part float64) {

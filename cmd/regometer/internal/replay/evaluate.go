@@ -49,6 +49,8 @@ type answer struct {
 	failed bool
 	// unanswered are the built-in functions that had no answer in the log, sorted.
 	unanswered []string
+	// lacking says that one of them failed for this reason.
+	lacking bool
 }
 
 // errTimeout says that an evaluation took longer than --timeout.
@@ -97,8 +99,11 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	}
 	for _, f := range failures { // the message begins with the name
 		name, _, _ := strings.Cut(f.Message, ":")
-		if b := ast.BuiltinMap[name]; b != nil && b.Nondeterministic && !slices.Contains(a.unanswered, name) {
-			a.unanswered = append(a.unanswered, name)
+		if b := ast.BuiltinMap[name]; b != nil && b.Nondeterministic {
+			a.lacking = true
+			if !slices.Contains(a.unanswered, name) {
+				a.unanswered = append(a.unanswered, name)
+			}
 		}
 	}
 	slices.Sort(a.unanswered)

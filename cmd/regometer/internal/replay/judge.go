@@ -47,6 +47,8 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 	unanswered := slices.Concat(before.unanswered, a.unanswered)
 	hasOnlyClocks := !slices.ContainsFunc(unanswered, func(name string) bool { return name != ast.NowNanos.Name && name != ast.OPARuntime.Name })
 	switch {
+	case !logged && (before.lacking || a.lacking): // equal results would say nothing
+		return notRepeatable, slices.Max(unanswered) + " without a logged answer"
 	case before.err == nil && a.err == nil && isSame(before.value, a.value), isSameError(before.err, a.err):
 		return equal, ""
 	case logged && a.failed && d.code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so

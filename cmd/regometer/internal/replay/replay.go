@@ -51,6 +51,10 @@ type Report struct {
 	All    bool   `json:"all"`    // all of them were evaluated, and not a sample
 	// Interrupted says that the replay ended early.
 	Interrupted bool `json:"interrupted"`
+	// Unread has the problems of decisions that could not be read, and Partly
+	// says that these are more than 1 % of all, or that nobody knows how many.
+	Unread string `json:"unread,omitempty"`
+	Partly bool   `json:"partly_read"`
 	// OtherRevision is the number of decisions that a policy of another revision
 	// has made.
 	OtherRevision uint64 `json:"other_revision"`
@@ -115,6 +119,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	r.All = o.All || uint64(len(decisions)) == logged.Load()
 	replayAll(ctx, workers, decisions)
 	r.Logged, r.Inputs, r.Interrupted = logged.Load(), &x.Report().Inputs, ctx.Err() != nil
+	r.Unread, r.Partly = r.Inputs.Unread()
 	all, tracers := workers[0], []*tracer{workers[0].tracer}
 	for _, w := range workers[1:] {
 		tracers = append(tracers, w.tracer)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/regometer/regometer/internal/app/compare"
 	"github.com/regometer/regometer/internal/app/output"
+	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 )
 
@@ -76,7 +77,13 @@ func (r *Report) Checks([]string) (all []output.Check) {
 		if c.Failed {
 			c.Texts = []string{fmt.Sprintf("%s of %s%s", count(n), text.Plural(uint64(math.Round(of)), "decision"), r.estimate())}
 		}
+		if of == 0 {
+			c.Texts = []string{"no decision has this path"}
+		}
 		all = append(all, c)
+	}
+	if r.Partly {
+		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(r.thresholds) > 0, Texts: []string{"The replay has only a part of the log: " + r.Unread + "."}})
 	}
 	changes := output.Check{Name: "changed"}
 	for _, p := range r.Paths {

@@ -198,6 +198,9 @@ func (r *Report) summary() (said []string) {
 	}
 	said = append(said, fmt.Sprintf("%s: %s equal, %s changed, %s apart, %s not repeatable.", first,
 		text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable)))
+	if r.Unread != "" {
+		said[0] += " Others could not be read: " + r.Unread + "."
+	}
 	for _, kind := range r.kinds() {
 		what := "Not compared"
 		if isChange(kind) {
