@@ -18,8 +18,8 @@ import (
 // exit status. An interrupt from the console reaches both processes. This
 // process ignores it, so that the program decides.
 func become(ctx context.Context, path string, argv []string) error {
-	if err := leaveSignals(ctx); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	signal.Ignore(os.Interrupt)
 	cmd := exec.Command(path, argv[1:]...)

@@ -15,8 +15,8 @@ import (
 // become replaces this process with the program at path. It returns only an
 // error: the program cannot run, or a signal came first.
 func become(ctx context.Context, path string, argv []string) error {
-	if err := leaveSignals(ctx); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return fmt.Errorf("running %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }

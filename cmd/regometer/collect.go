@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os/signal"
 	"slices"
 	"sync"
 	"syscall"
@@ -173,7 +174,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	log.Info("Collecting decisions.", "url", fmt.Sprintf("%s://%s", scheme, listener.Addr()))
 
-	signals := takeSignals(cmd.Context()) // from here on, SIGHUP does not end the process
+	signal.Ignore(syscall.SIGHUP) // files are read again without it
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	ended := make(chan error, 3)
@@ -189,14 +190,12 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		go func() { ended <- c.ReadPipe(cmd.InOrStdin(), pass) }()
 	}
 	policy.Follow(ctx)
-	for waiting := true; waiting; {
-		select {
-		case err = <-ended:
-			waiting = false
-		case <-ctx.Done():
-			err, waiting = ctx.Err(), false
-		case s := <-signals:
-			waiting = s == syscall.SIGHUP // files are read again without it
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		var ordered signalError // such an end is no failure
+		if !errors.As(context.Cause(ctx), &ordered) {
+			err = ctx.Err()
 		}
 	}
 	cancel()
