@@ -30,28 +30,6 @@ import (
 // uploads of the largest events.
 func collectNeeds(processors int) int { return 128 + processors*10*(collect.DefaultEvent>>20) }
 
-// The limits of the chart, the manifests and the unit are what the command
-// needs for their processors.
-func TestCollectLimits(t *testing.T) {
-	t.Parallel()
-	const kubernetes = `limits: {cpu: "(\d+)", memory: (\d+)Mi}`
-	for file, limits := range map[string]string{
-		"charts/opa/values.yaml":                        `(?s)\ncollector:.*?` + kubernetes,
-		"examples/kubernetes/collector/deployment.yaml": kubernetes,
-		"examples/systemd/regometer-collect.service":    `CPUQuota=(\d+)00%\nMemoryMax=(\d+)M\n`,
-	} {
-		m := regexp.MustCompile(limits).FindStringSubmatch(read("../../" + file))
-		if m == nil {
-			t.Errorf("%s has no limits", file)
-		} else if need := fmt.Sprint(collectNeeds(must(strconv.Atoi(m[1])))); m[2] != need {
-			t.Errorf("%s limits the memory to %s MiB for %s processors, want %s", file, m[2], m[1], need)
-		}
-	}
-	if text := fmt.Sprintf("%d MiB for 2 processors", collectNeeds(2)); !strings.Contains(read("../../docs/collecting.md"), text) {
-		t.Errorf("collecting.md lacks %q", text)
-	}
-}
-
 // residentMiB returns a line of the memory that a process has.
 func residentMiB(process *os.Process, what string) int {
 	status := read(fmt.Sprintf("/proc/%d/status", process.Pid))

@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
@@ -104,49 +103,6 @@ func TestRowsAreEvents(t *testing.T) {
 				t.Fatalf("%d workers: got\n%v\nwant\n%v", workers, r, w)
 			}
 		}
-	}
-}
-
-// Readers skip pages by these bounds.
-func TestPageBounds(t *testing.T) {
-	t.Parallel()
-	log, _ := sample(t, sampleOptions)
-	text, _ := write(t, report.Options{Inputs: []string{log}}, groupRows, nil)
-	file, err := parquet.OpenFile(bytes.NewReader(text), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checked := 0
-	for _, group := range file.RowGroups() {
-		for c, chunk := range group.ColumnChunks() {
-			index, err := chunk.ColumnIndex()
-			if err != nil {
-				t.Fatal(err)
-			}
-			pages := chunk.Pages()
-			defer pages.Close()
-			for i := range index.NumPages() {
-				page, err := pages.ReadPage()
-				if err != nil {
-					t.Fatal(err)
-				}
-				least, most, ok := page.Bounds()
-				if index.NullPage(i) == ok {
-					t.Errorf("%v, page %d: all null: %t, has bounds: %t", theLayout.schema.Columns()[c], i, index.NullPage(i), ok)
-				}
-				compare := chunk.Type().Compare
-				if ok && (compare(index.MinValue(i), least) > 0 || compare(index.MaxValue(i), most) < 0) {
-					t.Errorf("%v, page %d: the values from %v to %v exceed the bounds from %v to %v",
-						theLayout.schema.Columns()[c], i, least, most, index.MinValue(i), index.MaxValue(i))
-				}
-				if ok {
-					checked++
-				}
-			}
-		}
-	}
-	if checked < 50 {
-		t.Errorf("checked %d pages", checked)
 	}
 }
 
