@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
 	"github.com/regometer/regometer/internal/logread"
@@ -72,7 +71,6 @@ func write(t *testing.T, o report.Options, groupRows int, also func(*logread.Eve
 
 var sampleOptions = samplelog.Options{
 	Size: 12 << 20, Seed: 5, Paths: 7, BadShare: 0.02,
-	Labels: map[string][]string{"team": {"a", "b"}, "zone \"ü\"": {"x\ny"}},
 	Bundles: []samplelog.Bundle{{
 		Name: "main", Revision: "r1", NewRevision: "r2", ChangeAt: time.Date(2026, 1, 2, 3, 4, 30, 0, time.UTC),
 	}},

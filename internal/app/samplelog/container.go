@@ -22,7 +22,6 @@ type format struct {
 	template string
 
 	open, next, end string // before, between and after the events of an array, or ""
-	arrayBytes      int    // the size after which an array ends; 0 is never
 }
 
 // uses reports whether the template has one of the variables.
@@ -42,8 +41,7 @@ var formats = []format{
 	{name: "console", layout: &consoleLayout, template: "$text\n"},
 	{name: "file_logger", layout: &fileLayout, template: "$text\n"},
 	{name: "spaced", layout: &uploadLayout, template: "$spaced\n"},
-	// OPA sends about 32 KiB, compressed.
-	{name: "upload", layout: &uploadLayout, open: "[", next: ",", end: "]", arrayBytes: 256 << 10, template: "$text"},
+	{name: "upload", layout: &uploadLayout, open: "[", next: ",", end: "]", template: "$text"},
 	{name: "pretty", layout: &uploadLayout, open: "[\n  ", next: ",\n  ", end: "\n]\n", template: "$indented"},
 	{name: "pretty-lines", layout: &consoleLayout, template: "$indented\n"},
 	{name: "docker", layout: &consoleLayout,
@@ -75,78 +73,63 @@ func formatOf(name string) *format {
 	return nil
 }
 
-// wrap appends an event or another line to the buffer, in the form of the
-// container.
-func (w *writer) wrap(text []byte) {
+// arrayBytes is the size after which an array ends. OPA uploads about 32 KiB,
+// compressed.
+const arrayBytes = 256 << 10
+
+// wrap returns an event or another line in the form of the container.
+func (w *writer) wrap(text []byte) (wrapped string) {
 	f := w.format
 	if f.open != "" {
-		if w.arrayBytes == 0 {
-			w.buffer = append(w.buffer, f.open...)
-		} else {
-			w.buffer = append(w.buffer, f.next...)
+		wrapped = f.next
+		if w.inArray == 0 {
+			wrapped = f.open
 		}
-		w.arrayBytes += len(text)
+		w.inArray += len(text)
 	}
 	const partBytes = 16 << 10 // where docker and containerd split a line
 	for f.uses("$log", "$tag") && len(text) > partBytes {
-		w.expand(text[:partBytes], "P")
+		wrapped += w.expand(text[:partBytes], "P")
 		text = text[partBytes:]
 	}
-	w.expand(text, "F")
-	if f.arrayBytes > 0 && w.arrayBytes > f.arrayBytes {
-		w.closeArray()
-		w.endMember = true
+	wrapped += w.expand(text, "F")
+	if w.inArray > arrayBytes && f.name == "upload" {
+		wrapped += w.closeArray()
 	}
+	return wrapped
 }
 
-// closeArray ends an array that is still open.
-func (w *writer) closeArray() {
-	if w.arrayBytes > 0 {
-		w.buffer, w.arrayBytes = append(w.buffer, w.format.end...), 0
+// closeArray returns the end of an array that is open.
+func (w *writer) closeArray() string {
+	if w.inArray == 0 {
+		return ""
 	}
+	w.inArray = 0
+	return w.format.end
 }
 
-// expand appends the format's template around text. The tag is "P", for
+// expand returns the format's template around text. The tag is "P", for
 // partial, if more of the line follows, or else "F", for full.
-func (w *writer) expand(text []byte, tag string) {
-	w.buffer = append(w.buffer, os.Expand(w.format.template, func(variable string) string {
+func (w *writer) expand(text []byte, tag string) string {
+	return os.Expand(w.format.template, func(variable string) string {
+		var b bytes.Buffer
+		isObject := text[0] == '{'
 		switch {
 		case variable == "log":
-			return w.format.json(string(text) + when(tag == "F", "\n"))
+			return jsonOf(string(text) + when(tag == "F", "\n"))
 		case variable == "tag":
 			return tag
 		case variable == "time":
-			return w.time.Format(time.RFC3339Nano)
+			return w.event.time.Format(time.RFC3339Nano)
 		case variable == "seconds":
-			return fmt.Sprintf("%d.%06d", w.time.Unix(), w.time.Nanosecond()/1000)
-		case variable == "string", variable == "value" && text[0] != '{':
-			return w.format.json(string(text))
-		case variable == "spaced" && text[0] == '{':
-			return spaced(text)
-		case variable == "indented" && w.isEvent:
-			var b bytes.Buffer
-			prefix := w.format.open[min(len(w.format.open), len("[\n")):]
-			_ = json.Indent(&b, text, prefix, "  ") // no event of this container breaks off
+			return fmt.Sprintf("%d.%06d", w.event.time.Unix(), w.event.time.Nanosecond()/1000)
+		case variable == "string", variable == "value" && !isObject:
+			return jsonOf(string(text))
+		case variable == "spaced" && json.Indent(&b, text, "", "") == nil:
+			return strings.ReplaceAll(b.String(), "\n", " ")
+		case variable == "indented" && w.isEvent && json.Indent(&b, text, w.format.open[min(len(w.format.open), len("[\n")):], "  ") == nil:
 			return b.String()
 		}
 		return string(text)
-	})...)
-}
-
-// spaced returns JSON with a space after each comma and colon, as Python's
-// json.dumps writes it.
-func spaced(text []byte) string {
-	var b []byte
-	quoted, escaped := false, false
-	for _, c := range text {
-		b = append(b, c)
-		if c == '"' && !escaped {
-			quoted = !quoted
-		}
-		escaped = c == '\\' && !escaped
-		if !quoted && (c == ',' || c == ':') {
-			b = append(b, ' ')
-		}
-	}
-	return string(b)
+	})
 }

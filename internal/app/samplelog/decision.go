@@ -32,8 +32,8 @@ type decision struct {
 
 	timers, counters map[string]int64 // timers in ns; 0 if unfinished
 
-	flaw flaw
-	at   string // the timer with the flaw, if the flaw is in a timer
+	flaw   logread.Problem // "" if there is none
+	flawIn string          // the timer that has it, if its metrics do
 }
 
 // failure is an error, as an object and as the text on the console. The zero
@@ -207,37 +207,21 @@ func (w *drawer) set(d *decision, stage string, ns int64) int64 {
 	return ns
 }
 
-// A flaw is a problem of an event. The zero value stands for no problem.
-type flaw struct {
-	problem logread.Problem
-	// timer returns a timer with the flaw, as JSON, if the flaw is in a timer.
-	timer func(key string, value int64) string
-}
-
-var flaws = []flaw{
-	{problem: logread.InvalidJSON}, // the line breaks off
-	{problem: logread.InvalidUTF8},
-	{problem: logread.NoMetrics},
-	{logread.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("%d.5", value) }},
-	{logread.BadMetric, func(_ string, value int64) string { return fmt.Sprintf("[%d]", value) }},
-	{logread.BadMetric, func(string, int64) string { return "9223372036854775808" }},
-	{logread.NegativeMetric, func(_ string, value int64) string { return fmt.Sprint(-1 - value) }},
-	{logread.DuplicateKey, func(key string, value int64) string {
-		return fmt.Sprintf(`%d,"%s":%d`, value+1_000_000_000, key, value)
-	}},
-	{problem: logread.DuplicateKey}, // a field twice
-	{problem: logread.BadTime},
+// flaws are the problems that an event can have.
+var flaws = []logread.Problem{
+	logread.InvalidJSON, // the line breaks off
+	logread.InvalidUTF8, logread.NoMetrics, logread.BadMetric, logread.NegativeMetric, logread.DuplicateKey, logread.BadTime,
 }
 
 // drawFlaw gives a decision one of the flaws that the container can have.
 func (s *source) drawFlaw(d *decision, f *format) {
 	for ok := false; !ok; {
 		d.flaw = flaws[s.below(len(flaws))]
-		ok = (d.flaw.problem != logread.InvalidJSON || f.hasLines()) &&
-			(d.flaw.problem != logread.InvalidUTF8 || !f.uses("$log", "$string")) &&
-			(d.flaw.problem != logread.BadTime || f.timeFormat == "") // else the line has a time
+		ok = (d.flaw != logread.InvalidJSON || f.hasLines()) &&
+			(d.flaw != logread.InvalidUTF8 || !f.uses("$log", "$string")) &&
+			(d.flaw != logread.BadTime || f.timeFormat == "") // else the line has a time
 	}
-	for ok := false; !ok; _, ok = d.timers[d.at] {
-		d.at = stages[s.below(len(stages))]
+	for ok := false; !ok; _, ok = d.timers[d.flawIn] {
+		d.flawIn = stages[s.below(len(stages))]
 	}
 }

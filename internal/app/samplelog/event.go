@@ -4,8 +4,6 @@
 package samplelog
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,40 +20,26 @@ type layout struct {
 	fields            []string
 	level, timeFormat string // of the logger's own fields
 	errorText         bool   // an error is a text
-	escapeHTML        bool
 }
 
 var (
 	// uploadLayout is the layout of OPA's uploads: the fields of its EventV1 in
 	// order.
-	uploadLayout = layout{escapeHTML: true, fields: strings.Fields(
+	uploadLayout = layout{fields: strings.Fields(
 		"labels decision_id trace_id span_id bundles path query input result nd_builtin_cache erased error requested_by timestamp metrics req_id")}
 	// consoleLayout is the layout of OPA's logger: all fields sorted.
-	consoleLayout = layout{errorText: true, escapeHTML: true, level: "info", timeFormat: time.RFC3339, fields: strings.Fields(
+	consoleLayout = layout{errorText: true, level: "info", timeFormat: time.RFC3339, fields: strings.Fields(
 		"bundles decision_id erased error input labels level metrics msg nd_builtin_cache path query req_id requested_by result span_id time timestamp trace_id type")}
 	// fileLayout is the layout of the plugin file_logger.
 	fileLayout = layout{errorText: true, level: "INFO", timeFormat: time.RFC3339Nano, fields: strings.Fields(
 		"time level msg type timestamp decision_id trace_id span_id labels bundles path query input result nd_builtin_cache erased error requested_by metrics req_id")}
 )
 
-// json returns a value as JSON, without a newline.
-func (l *layout) json(value any) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(l.escapeHTML)
-	_ = encoder.Encode(value) // all these values can be written
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // labelsOf returns the labels of each server as JSON.
-func labelsOf(o *Options, l *layout) (all [servers]string) {
+func labelsOf(o *Options) (all [servers]string) {
 	ids := newSource(o.Seed, 4)
 	for i := range all {
-		labels := map[string]string{"id": uuid(ids), "version": "1.22.0"}
-		for name, values := range o.Labels {
-			labels[name] = values[i%len(values)]
-		}
-		all[i] = l.json(labels)
+		all[i] = fmt.Sprintf(`{"id":"%s","version":"1.22.0"}`, uuid(ids))
 	}
 	return all
 }
@@ -65,23 +49,16 @@ func uuid(s *source) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", high>>32, high>>16&0xffff, high&0xffff, low>>48, low&(1<<48-1))
 }
 
-// appendEvent appends an event to b.
-func (w *writer) appendEvent(b []byte, d *decision) []byte {
-	twice, decoy := "path", `"not/the/path"`
-	if !d.hasPath() {
-		twice, decoy = "decision_id", `"00000000-0000-4000-8000-000000000000"`
-	}
-	values := w.values(d)
-	b = append(b, '{')
+// eventOf returns an event, which is valid until the next call.
+func (w *writer) eventOf(d *decision) []byte {
+	values, b := w.values(d), append(w.buffer[:0], '{')
 	for _, field := range w.format.fields {
-		if d.flaw.problem == logread.DuplicateKey && d.flaw.timer == nil && field == twice {
-			b = appendField(b, field, decoy)
-		}
 		if value := values[field]; value != "" {
 			b = appendField(b, field, value)
 		}
 	}
 	b[len(b)-1] = '}'
+	w.buffer = b
 	return b
 }
 
@@ -91,9 +68,6 @@ func appendField(b []byte, key, value string) []byte {
 	return append(append(b, value...), ',')
 }
 
-// hasPath reports whether the event has a field "path".
-func (d *decision) hasPath() bool { return d.path != outcome.Query && d.path != allData }
-
 // values returns the fields of an event as JSON. A field that the event lacks
 // is "".
 func (w *writer) values(d *decision) map[string]string {
@@ -101,7 +75,7 @@ func (w *writer) values(d *decision) map[string]string {
 	if d.slash {
 		path = "/" + path
 	}
-	if d.flaw.problem == logread.BadTime {
+	if d.flaw == logread.BadTime {
 		timestamp = "yesterday"
 	}
 	if w.format.errorText {
@@ -113,7 +87,7 @@ func (w *writer) values(d *decision) map[string]string {
 		"trace_id":    quote(d.trace),
 		"span_id":     quote(d.span),
 		"bundles":     w.bundles(d.time),
-		"path":        when(d.hasPath(), quote(path)),
+		"path":        when(d.path != outcome.Query && d.path != outcome.AllData, quote(path)),
 		"query":       when(d.path == outcome.Query, `"data.users[user].tenant == \"acme\""`),
 		"input":       when(d.input, w.inputs[d.inputAt]),
 		"result":      d.result,
@@ -122,10 +96,10 @@ func (w *writer) values(d *decision) map[string]string {
 				`{"body":{"limit":10000,"metrics":{"timer_server_handler_ns":1}},"status":"200 OK","status_code":200}}}`),
 		"erased": when(d.erased != "", `["`+d.erased+`"]`),
 		"error":  failure,
-		"requested_by": fmt.Sprintf(`"10.%s%d.3.%d:%d"`, when(d.flaw.problem == logread.InvalidUTF8, "\xff"),
+		"requested_by": fmt.Sprintf(`"10.%s%d.3.%d:%d"`, when(d.flaw == logread.InvalidUTF8, "\xff"),
 			d.client>>28, d.client>>20&0xff, 32768+d.client&0x7fff), // an ephemeral port
 		"timestamp": quote(timestamp),
-		"metrics":   when(d.flaw.problem != logread.NoMetrics, d.metrics()),
+		"metrics":   when(d.flaw != logread.NoMetrics, d.metrics()),
 		"req_id":    strconv.Itoa(d.request),
 		"level":     quote(w.format.level),
 		"msg":       `"Decision Log"`,
@@ -148,17 +122,14 @@ func quote(text string) string { return when(text != "", `"`+text+`"`) }
 
 // bundles returns the bundles at a time as JSON, or "" if there are none.
 func (w *writer) bundles(at time.Time) string {
-	type info struct {
-		Revision string `json:"revision"`
-	}
-	infos := map[string]info{}
+	infos := map[string]map[string]string{}
 	for _, b := range w.options.Bundles {
-		infos[b.Name] = info{b.Revision}
 		if b.NewRevision != "" && !at.Before(b.ChangeAt) {
-			infos[b.Name] = info{b.NewRevision}
+			b.Revision = b.NewRevision
 		}
+		infos[b.Name] = map[string]string{"revision": b.Revision}
 	}
-	return when(len(infos) > 0, w.format.json(infos))
+	return when(len(infos) > 0, jsonOf(infos))
 }
 
 const networkRequests = "rego_builtin_http_send_network_requests"
@@ -179,8 +150,15 @@ func (d *decision) metrics() string {
 	for _, name := range timers {
 		key, value := "timer_"+name+"_ns", d.timers[name]
 		text := strconv.FormatInt(value, 10)
-		if name == d.at && d.flaw.timer != nil {
-			text = d.flaw.timer(key, value)
+		if name == d.flawIn {
+			switch d.flaw {
+			case logread.BadMetric:
+				text += ".5"
+			case logread.NegativeMetric:
+				text = strconv.FormatInt(-1-value, 10)
+			case logread.DuplicateKey:
+				b = appendField(b, key, strconv.FormatInt(value+1_000_000_000, 10))
+			}
 		}
 		b = appendField(b, key, text)
 	}
@@ -188,37 +166,15 @@ func (d *decision) metrics() string {
 	return string(b)
 }
 
-// otherLines are lines without an event. writer.otherLine has their variables.
+// otherLines are lines without an event: of OPA, of the Envoy plugin with the
+// metrics of a decision, and plain text.
 var otherLines = []string{
-	`{"client_addr":"$client","level":"info","msg":"Received request.","req_id":$request,"req_method":"POST",` +
-		`"req_path":"/v1/data/$path","time":"$date"}`,
-	`{"client_addr":"$client","level":"info","msg":"Sent response.","req_id":$request,"req_method":"POST",` +
-		`"req_path":"/v1/data/$path","resp_bytes":15,"resp_duration":$ms,"resp_status":200,"time":"$date"}`,
-	`{"bundles":{"authz":{"active_revision":"r1","name":"authz","metrics":{"timer_bundle_request_ns":$ns}}},"labels":$labels,` +
-		`"level":"info","metrics":{"prometheus":{"go_goroutines":{"type":1}}},"msg":"Status Log",` +
-		`"plugins":{"bundle":{"state":"OK"},"decision_logs":{"state":"OK"}},"time":"$date","type":"openpolicyagent.org/status"}`,
-	// of the Envoy plugin
-	`{"decision":true,"decision-id":"$uuid","dry-run":false,"err":null,"level":"debug",` +
-		`"metrics":{"timer_rego_query_eval_ns":$ns,"timer_server_handler_ns":$more},"msg":"Returning policy decision.",` +
-		`"query":"data.envoy.authz.allow","time":"$date","total_decision_time":$ns,"txn":$request}`,
-	`{"level":"info","msg":"Logs uploaded successfully.","plugin":"decision_logs","time":"$date"}`,
-	`$second http: TLS handshake error from $client: EOF`,
-	`[INFO] Initializing server. addrs = [":8181"], pid = $request`,
-	`sidecar: level=debug msg="sent {\"decision_id\":\"none\",\"path\":\"a/b\"}" client=$client`,
-}
-
-// otherLine returns one of otherLines.
-func (w *writer) otherLine() string {
-	s := w.lines
-	client := fmt.Sprintf("10.0.3.%d:%d", s.below(256), 32768+s.below(28000))
-	ns := 20_000 + s.below(1_000_000)
-	line, id := otherLines[s.below(len(otherLines))], ""
-	if strings.Contains(line, "$uuid") {
-		id = uuid(s)
-	}
-	return strings.NewReplacer(
-		"$client", client, "$request", strconv.FormatInt(w.truth.Inputs.Decisions, 10), "$path", profiles[0].path,
-		"$ns", strconv.Itoa(ns), "$more", strconv.Itoa(ns+9000), "$ms", fmt.Sprintf("%d.%06d", ns/1_000_000, ns%1_000_000),
-		"$labels", w.labels[0], "$uuid", id, "$date", w.time.Format("2006-01-02T15:04:05Z"),
-		"$second", w.time.Format("2006-01-02T15:04:05")).Replace(line)
+	`{"client_addr":"10.0.3.7:40000","level":"info","msg":"Sent response.","req_id":7,"req_path":"/v1/data/rbac/allow","resp_duration":0.2,"time":"2026-01-02T03:04:05Z"}`,
+	`{"bundles":{"authz":{"active_revision":"r1","metrics":{"timer_bundle_request_ns":7}}},"labels":{"id":"x"},"level":"info",` +
+		`"metrics":{"prometheus":{"go_goroutines":{"type":1}}},"msg":"Status Log","type":"openpolicyagent.org/status"}`,
+	`{"decision":true,"decision-id":"x","err":null,"level":"debug","metrics":{"timer_rego_query_eval_ns":7,"timer_server_handler_ns":9},` +
+		`"msg":"Returning policy decision.","query":"data.envoy.authz.allow","txn":7}`,
+	`2026-01-02T03:04:05 http: TLS handshake error from 10.0.3.7:40000: EOF`,
+	`[INFO] Initializing server. addrs = [":8181"], pid = 7`,
+	`sidecar: level=debug msg="sent {\"decision_id\":\"none\",\"path\":\"a/b\"}" client=10.0.3.7`,
 }

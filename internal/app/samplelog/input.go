@@ -21,89 +21,49 @@ func inputsOf(o *Options) (n, size int) {
 	return min(max(poolBytes/max(size, 1), 3), maxInputs), size
 }
 
-// newInputs renders the inputs of all events. Long inputs have keys like those
-// of an event, and text that looks like an event.
-func newInputs(o *Options, l *layout) []string {
+// newInputs renders the inputs of all events.
+func newInputs(o *Options) []string {
 	s := newSource(o.Seed, 5)
 	n, size := inputsOf(o)
 	inputs := make([]string, n)
 	for i := range inputs {
-		inputs[i] = newInput(s, l, size*3/4+s.below(size/2+1))
+		inputs[i] = newInput(s, size*3/4+s.below(size/2+1))
 	}
 	return inputs
 }
 
-// newInput renders an input of about this size.
-func newInput(s *source, l *layout, size int) string {
-	input, left := map[string]any{}, size
-	add := func(key string, value any) {
-		input[key] = value
-		left -= len(`"":,`) + len(key) + len(l.json(value))
+// decoys are keys of an event and text that looks like one. Long inputs have
+// them.
+var decoys = `"decision_id":"none of this log","path":["finance","salary"],"query":"a=1&b=<2>","labels":{"id":"x","team":"zürich"},"result":false,` +
+	`"metrics":{"timer_rego_query_eval_ns":1,"timer_server_handler_ns":-1},"timestamp":"1999-12-31T23:59:59Z","error":{"code":"none"},"msg":"Sent response.","note":` +
+	jsonOf("}\n"+`{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}`+"\n") + ","
+
+// newInput renders an input of about this size. Most of a long input is a list
+// of resources.
+func newInput(s *source, size int) string {
+	pick := func(from ...string) string { return from[s.below(len(from))] }
+	users := []string{"alice", "bob", "carol", "dave", "erin", "frank"}
+	user, method, owner := pick(users...), pick("DELETE", "GET", "PATCH", "POST", "PUT"), pick(users...)
+	text := fmt.Sprintf(`{"method":%q,"user":%q`, method, user)
+	if size < len(text)+len(decoys) {
+		return text + "}"
 	}
-	add("user", pick(s, users))
-	add("method", pick(s, methods))
-	for _, more := range []struct {
-		key   string
-		value any
-	}{
-		{"path", []string{"finance", "salary", pick(s, users)}},
-		{"decision_id", "none of this log"},
-		{"query", "a=1&b=<2>"},
-		{"note", eventText},
-		{"metrics", map[string]any{"timer_rego_query_eval_ns": 1, "timer_server_handler_ns": -1}},
-		{"labels", map[string]any{"id": "x", "team": "zürich"}},
-		{"result", false},
-		{"timestamp", "1999-12-31T23:59:59Z"},
-		{"error", map[string]any{"code": "none"}},
-		{"type", "openpolicyagent.org/decision_logs"},
-		{"msg", "Sent response."},
-	} {
-		if left > 200 {
-			add(more.key, more.value)
+	text += "," + decoys + `"resources":[`
+	for first := true; first || len(text) < size; first = false {
+		if !first {
+			text += ","
 		}
+		text += fmt.Sprintf(`{"id":"res-%08x","kind":%q,"labels":{"env":"prod","owner":%q},"public":%t}`,
+			uint32(s.Uint64()), pick("document", "invoice", "project"), owner, s.oneIn(2))
 	}
-	// Most of a long input is a list of resources. A token fills the rest.
-	var resources []json.RawMessage
-	for used := 0; left-used > 200; {
-		resources = append(resources, json.RawMessage(l.json(resourceOf(s))))
-		used += len(resources[len(resources)-1]) + 1
-		if left-used <= 200 {
-			add("resources", resources)
-		}
-	}
-	if fill := left - len(`"token":"",`); fill > 0 {
-		add("token", token(s, fill))
-	}
-	return l.json(input)
+	return text + "]}"
 }
 
-// eventText looks like an event. Inputs have it as a string.
-const eventText = "}\n" + `{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}` +
-	"\n" + `,"metrics":{"timer_rego_query_eval_ns":2}}` + "\n"
-
-var (
-	users   = []string{"alice", "bob", "carol", "dave", "erin", "frank"}
-	methods = []string{"DELETE", "GET", "PATCH", "POST", "PUT"}
-)
-
-func pick(s *source, from []string) string { return from[s.below(len(from))] }
-
-func resourceOf(s *source) map[string]any {
-	n := s.Uint64()
-	return map[string]any{
-		"id":     fmt.Sprintf("res-%08x", uint32(n)),
-		"kind":   pick(s, []string{"document", "invoice", "project"}),
-		"labels": map[string]any{"env": "prod", "owner": pick(s, users), "zone": fmt.Sprintf("eu-%d", n>>60)},
-		"public": n>>40&1 == 0,
+// jsonOf returns a value as JSON.
+func jsonOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // all these values can be written
 	}
-}
-
-// token returns n random letters and digits.
-func token(s *source, n int) string {
-	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = digits[s.below(len(digits))]
-	}
-	return string(b)
+	return string(text)
 }

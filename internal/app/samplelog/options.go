@@ -50,9 +50,6 @@ type Options struct {
 	// default is 10.
 	Paths int
 
-	// Labels are labels of the servers, besides "id" and "version". The servers
-	// have the values of a label in turn.
-	Labels map[string][]string
 	// Bundles are the bundles of all servers.
 	Bundles []Bundle
 

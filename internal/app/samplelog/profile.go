@@ -43,9 +43,6 @@ func boolean(yes, all int) []result {
 	return append(slices.Repeat([]result{{"true", outcome.Allowed}}, yes), slices.Repeat([]result{{"false", outcome.Denied}}, all-yes)...)
 }
 
-// allData is the path of the whole document.
-const allData = outcome.AllData
-
 // profiles are the profiles of the first paths, the most frequent path first.
 var profiles = []profile{
 	{"httpapi/authz/allow", 2, 1, newLognormal(60_000, 1000), true, false, boolean(6, 7)},
@@ -81,7 +78,7 @@ var profiles = []profile{
 		{"[]", outcome.Undefined},
 		{"null", outcome.Undefined},
 	}},
-	{allData, 0, 1, newLognormal(200_000, 500), false, false, []result{
+	{outcome.AllData, 0, 1, newLognormal(200_000, 500), false, false, []result{
 		{`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`, outcome.Neither},
 	}},
 	{"system/main", 100, 4, newLognormal(300_000, 800), true, false, []result{

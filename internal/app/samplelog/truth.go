@@ -127,19 +127,19 @@ func (a *account) add(d *decision) {
 	}
 	g.Decisions++
 	g.Outcomes[d.outcome.String()]++
-	if at := d.time; d.flaw.problem != logread.BadTime {
+	if at := d.time; d.flaw != logread.BadTime {
 		if a.From == nil {
 			a.From = &at
 		}
 		a.To = &at // later than all before
 	}
 
-	switch d.flaw.problem { // a reader does not find these metrics
+	switch d.flaw { // a reader does not find these metrics
 	case logread.NoMetrics:
 		clear(d.timers)
 		clear(d.counters)
 	case logread.BadMetric, logread.NegativeMetric:
-		delete(d.timers, d.at)
+		delete(d.timers, d.flawIn)
 	}
 	for name, value := range d.counters {
 		if value > 0 {

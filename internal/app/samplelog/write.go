@@ -12,10 +12,10 @@
 package samplelog
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"io"
-	"time"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
@@ -35,33 +35,32 @@ func Write(out io.Writer, o Options) (*Truth, error) {
 		return nil, err
 	}
 	var written byteCount
-	counted := io.MultiWriter(out, &written)
-	f := formatOf(o.Container)
-	w := writer{
-		options: &o, format: f, drawer: newDrawer(&o), lines: newSource(o.Seed, 3), labels: labelsOf(&o, f.layout),
-		inputs: newInputs(&o, f.layout), truth: newAccount(), time: o.Start.UTC(), out: counted,
-	}
+	out = io.MultiWriter(out, &written)
 	finish := func() error { return nil }
 	switch o.Compression {
 	case "gzip":
-		z := gzip.NewWriter(counted)
-		w.out, finish = z, z.Close
-		w.nextMember = func() error {
-			err := z.Close()
-			z.Reset(counted)
-			return err
-		}
+		z := gzip.NewWriter(out)
+		out, finish = z, z.Close
 	case "zstd":
 		// Several goroutines would begin blocks at other places.
-		z, _ := zstd.NewWriter(counted, zstd.WithEncoderConcurrency(1)) // the option is valid
-		w.out, finish = z, z.Close
+		z, _ := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1)) // the option is valid
+		out, finish = z, z.Close
 	}
-	for w.err == nil && w.more() {
-		w.step()
+	w := writer{
+		options: &o, format: formatOf(o.Container), drawer: newDrawer(&o), lines: newSource(o.Seed, 3), labels: labelsOf(&o),
+		inputs: newInputs(&o), truth: newAccount(), out: bufio.NewWriterSize(out, 256<<10),
 	}
-	w.closeArray()
-	w.flush()
-	if err := cmp.Or(w.err, finish()); err != nil {
+	w.event.time = o.Start.UTC()
+	for w.err == nil && (w.truth.Inputs.Decisions < o.Decisions || w.text < o.Size) {
+		if w.isEvent = !w.lines.chance(o.OtherLines); w.isEvent {
+			w.writeEvent()
+			continue
+		}
+		w.truth.Inputs.OtherLines++
+		w.write(w.wrap([]byte(otherLines[w.lines.below(len(otherLines))])))
+	}
+	w.write(w.closeArray())
+	if err := cmp.Or(w.err, w.out.Flush(), finish()); err != nil {
 		return nil, err
 	}
 	return w.truth.finish(int64(written)), nil
@@ -77,96 +76,53 @@ type writer struct {
 	inputs  []string
 	truth   *account
 
-	out        io.Writer
-	nextMember func() error // begins a new member of a gzip file, or nil
-	err        error        // the first one
-	buffer     []byte       // text before it goes to out
-	written    int64        // bytes before the buffer
-	newlines   int64        // in the bytes before the buffer
-
-	event   decision
-	text    []byte    // of the event
-	time    time.Time // of the last event
-	isEvent bool      // whether the current line is an event
-
-	arrayBytes int  // bytes of events in the array that is open
-	endMember  bool // whether a member of a gzip file ends here
+	out            *bufio.Writer
+	err            error // the first one
+	text, newlines int64 // what is written, before compression
+	event          decision
+	buffer         []byte
+	isEvent        bool // whether the current line is an event
+	inArray        int  // bytes of events in the array that is open
 }
 
-func (w *writer) more() bool {
-	if w.options.Decisions > 0 {
-		return w.truth.Inputs.Decisions < w.options.Decisions
-	}
-	return w.written+int64(len(w.buffer)) < w.options.Size
-}
-
-// step writes an event or another line.
-func (w *writer) step() {
-	if w.isEvent = !w.lines.chance(w.options.OtherLines); w.isEvent {
-		w.writeEvent()
-	} else {
-		w.truth.Inputs.OtherLines++
-		w.wrap([]byte(w.otherLine()))
-	}
-	const flushBytes = 256 << 10 // of text that goes to out at a time
-	if len(w.buffer) >= flushBytes || w.endMember {
-		w.flush()
-	}
+func (w *writer) write(text string) {
+	w.text += int64(len(text))
+	w.newlines += int64(strings.Count(text, "\n"))
+	_, w.err = w.out.WriteString(text) // the writer keeps its first error
 }
 
 func (w *writer) writeEvent() {
 	d := &w.event
 	w.drawer.draw(d)
-	w.time = d.time
-	d.flaw = flaw{}
+	d.flaw = ""
 	if w.lines.chance(w.options.BadShare) {
 		w.lines.drawFlaw(d, w.format)
-		p := valueOf(w.truth.problems, string(d.flaw.problem))
+		p := valueOf(w.truth.problems, string(d.flaw))
 		if p.Count++; len(p.First) < 5 {
-			p.First = append(p.First, Place{w.options.File, w.line()})
+			line := 1 + w.newlines + int64(strings.Count(w.format.open, "\n"))
+			p.First = append(p.First, Place{w.options.File, line})
 		}
 	}
-	w.text = w.appendEvent(w.text[:0], d)
-	text, begin := w.text, len(w.buffer)
+	text := w.eventOf(d)
 	switch {
-	case d.flaw.problem != logread.InvalidJSON:
-		w.wrap(text)
+	case d.flaw != logread.InvalidJSON:
+		w.write(w.wrap(text))
 		w.truth.add(d)
 	case w.format.uses("$value"): // the line breaks off, not the event in it
-		w.wrap(text)
-		line := w.buffer[begin : len(w.buffer)-1]
-		w.buffer = append(w.buffer[:begin+w.cut(line)], '\n')
+		line := []byte(w.wrap(text))
+		w.write(string(w.cut(line)) + "\n")
 	default:
-		w.wrap(text[:w.cut(text)])
+		w.write(w.wrap(w.cut(text)))
 	}
 }
 
-// cut returns where a line breaks off: after the first key begins, and between
-// characters.
-func (w *writer) cut(line []byte) int {
+// cut breaks a line off: after the first key begins, and between characters.
+func (w *writer) cut(line []byte) []byte {
 	at := 2 + w.lines.below(len(line)-2)
 	for !utf8.RuneStart(line[at]) {
 		at--
 	}
-	return at
-}
-
-// line returns the line number of an event that follows the buffer.
-func (w *writer) line() int64 {
-	return 1 + w.newlines + int64(bytes.Count(w.buffer, []byte{'\n'})+bytes.Count([]byte(w.format.open), []byte{'\n'}))
-}
-
-func (w *writer) flush() {
-	w.newlines += int64(bytes.Count(w.buffer, []byte{'\n'}))
-	w.written += int64(len(w.buffer))
-	if w.err == nil {
-		_, w.err = w.out.Write(w.buffer)
-	}
-	w.buffer = w.buffer[:0]
-	if w.endMember && w.nextMember != nil && w.err == nil {
-		w.err = w.nextMember()
-	}
-	w.endMember = false
+	return line[:at]
 }
 
 // byteCount counts the bytes that are written to it.
