@@ -94,8 +94,9 @@ func expand(input string) ([]InputFile, error) {
 	return files, nil
 }
 
-// inFolder returns the regular files in a folder and its subfolders, and those
-// that links in it point to. It does not follow links to folders.
+// inFolder returns the regular files in a folder and its subfolders, those that
+// links in it point to, and the links that point to nothing. It does not follow
+// links to folders.
 func inFolder(folder string) (files []InputFile, err error) {
 	// The separator makes WalkDir follow a link to the folder.
 	root := folder + string(filepath.Separator)
@@ -108,7 +109,11 @@ func inFolder(folder string) (files []InputFile, err error) {
 				return filepath.SkipDir
 			}
 		case !strings.HasSuffix(path, samplelog.TruthSuffix):
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			info, err := os.Stat(path)
+			if err != nil {
+				info, err = entry.Info()
+			}
+			if err == nil && info.Mode()&(fs.ModeType&^fs.ModeSymlink) == 0 {
 				files = append(files, InputFile{filepath.Clean(path), info})
 			}
 		}

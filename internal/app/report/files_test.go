@@ -67,7 +67,7 @@ func TestFindFiles(t *testing.T) {
 		{in("b.log", "a.log"), in("a.log", "b.log")},
 		{in("z", "a.log"), in("a.log")},
 		{in("hard"), in("hard")},
-		{in("."), in("a.log", "b.log", "sub/c.log")},
+		{in("."), in("a.log", "b.log", "loop", "nowhere", "sub/c.log")},
 		{in("sub"), in("sub/c.log", "sub/to-a")},
 		{in("folder"), in("folder/c.log", "folder/to-a")},
 		{in("*.log", "sub"), in("a.log", "b.log", "sub/c.log")},

@@ -179,8 +179,11 @@ func (in *input) sum() *Inputs {
 		all.Unrecognised = ""
 		return all
 	}
-	all.problem(NoDecisionLog, 1, Place{in.Name, 1})
 	all.Unrecognised = called(in.Name) + describe(all.Unrecognised)
+	if _, cut := all.problems(logread.Truncated); cut.Count > 0 {
+		all.Unrecognised += "; the file ends within an object"
+	}
+	all.problem(NoDecisionLog, 1, Place{in.Name, 1})
 	return all
 }
 
