@@ -13,8 +13,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
+	"github.com/regometer/regometer/cmd/regometer/internal/replay"
 )
 
 // collectOptions are the flags of collect.
@@ -32,6 +36,7 @@ type collectOptions struct {
 	token, cert, key, ca  string
 	follow, pass          bool
 	body, event           int64
+	profile               string
 	timeout               time.Duration
 }
 
@@ -58,10 +63,14 @@ from shippers such as Vector and Fluent Bit. It also reads a pipe, or files that
 The paths of a policy's rules get labels. All other decisions count as "(query)",
 "(data)" or "other". The policy comes from --policy, or from the services and bundles in
 --config, which can be OPA's own configuration. Other labels follow plugins.regometer in
-it. Policies, tokens and certificates are reloaded when they change.`,
+it. Policies, tokens and certificates are reloaded when they change.
+
+With --profile, a process of its own evaluates a sample of the decisions again, and
+/debug/pprof/rego shows which rules take the time.`,
 		Example: `  regometer collect --policy policy/
   regometer collect --forward https://logs.example.com --policy policy/
   regometer collect --config opa.yaml --forward acme
+  regometer collect --policy policy/ --profile 2%
   regometer collect --addr :18191 --tls-cert cert.pem --tls-key key.pem --token-file token
   regometer collect --follow '/var/log/opa/*.log'
   opa run -s --set decision_logs.console=true 2>&1 | regometer collect - --pass`,
@@ -79,6 +88,8 @@ it. Policies, tokens and certificates are reloaded when they change.`,
 				return errors.New("--tls-cert and --tls-key belong together, and --tls-ca needs both")
 			case o.forward == "" && cmd.Flags().Changed("forward-timeout"):
 				return errors.New("--forward-timeout needs --forward")
+			case o.profile != "" && len(o.policies)+len(o.config) == 0:
+				return errors.New("--profile needs a policy: name it with --policy, or give --config the configuration of OPA with services and bundles")
 			case o.timeout <= 0:
 				return errors.New("--forward-timeout must be more than 0")
 			}
@@ -98,6 +109,7 @@ it. Policies, tokens and certificates are reloaded when they change.`,
 	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; can be repeated")
 	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`, or to the service with this name in --config; without it, bodies are dropped after they are counted")
 	flags.DurationVar(&o.timeout, "forward-timeout", collect.DefaultTimeout, "longest `time` for the target's answer; for more than 8s, give the service in OPA's configuration a response_header_timeout_seconds (default 10) that is 2s longer than it")
+	flags.StringVar(&o.profile, "profile", "", "evaluate a sample of the decisions again, with at most this `share` of one processor, such as 2%, and tell on /debug/pprof/rego which rules take the time")
 	flags.StringVar(&o.token, "token-file", "", "`file` with the bearer token that every request except /health must have")
 	flags.StringVar(&o.cert, "tls-cert", "", "`file` with the server's certificate")
 	flags.StringVar(&o.key, "tls-key", "", "`file` with the key of this certificate")
@@ -141,6 +153,13 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		if options.Forward, err = collect.NewForward(o.forward, opa, o.timeout); err != nil {
 			return fmt.Errorf("--forward: %w", err)
 		}
+	}
+	var live *replay.Live
+	if o.profile != "" {
+		if live, err = newLive(o, log); err != nil {
+			return fmt.Errorf("--profile: %w", err)
+		}
+		options.Profiler = live
 	}
 	c, err := collect.New(options)
 	if err != nil {
@@ -190,6 +209,9 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		go func() { ended <- c.ReadPipe(cmd.InOrStdin(), pass) }()
 	}
 	policy.Follow(ctx)
+	if live != nil {
+		reading.Go(func() { live.Run(ctx) })
+	}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
@@ -203,4 +225,45 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	grace, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	return errors.Join(err, server.Shutdown(grace), c.Wait(grace))
+}
+
+// newLive returns a live profile, by this program in a process of its own.
+func newLive(o *collectOptions, log *slog.Logger) (*replay.Live, error) {
+	number, isPercent := strings.CutSuffix(o.profile, "%")
+	percent, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !isPercent || err != nil || !(percent > 0 && percent <= 100) {
+		return nil, fmt.Errorf("invalid share %q: write a percentage, such as 2%%", o.profile)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := []string{program, "live"}
+	for _, p := range o.policies {
+		command = append(command, "--policy", p)
+	}
+	if o.config != "" {
+		command = append(command, "--config", o.config)
+	}
+	return replay.NewLive(percent/100, log, command...), nil
+}
+
+// newLiveCommand returns the command that the collector calls.
+func newLiveCommand() *cobra.Command {
+	var o collectOptions
+	cmd := &cobra.Command{Use: "live", Example: "  regometer live --policy policy/", Hidden: true, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		signal.Ignore(os.Interrupt) // the collector gets it too, and ends the input
+		opa, err := collect.ReadConfig(o.config)
+		if err != nil {
+			return err
+		}
+		p, err := replay.Load(cmd.Context(), o.policies, opa, false)
+		if err != nil {
+			return err
+		}
+		return replay.Serve(cmd.Context(), p, cmd.InOrStdin(), os.Stdout)
+	}}
+	cmd.Flags().StringVar(&o.config, "config", "", "")
+	cmd.Flags().StringArrayVar(&o.policies, "policy", nil, "")
+	return cmd
 }

@@ -76,6 +76,28 @@ func decision(id int) string {
 	return fmt.Sprintf(`[{"labels":{"id":"s"},"decision_id":"%d","path":"p","result":true,"metrics":{"timer_server_handler_ns":1}}]`, id)
 }
 
+// The command evaluates decisions again in a process of its own, and serves the
+// profile.
+func TestCollectProfile(t *testing.T) {
+	t.Parallel()
+	policy := filepath.Join(t.TempDir(), "p.rego")
+	write(policy, "package a\np := true")
+	c := startCollect(t, "--policy", policy, "--profile", "50%")
+	if status := c.upload(1); status != 200 {
+		t.Errorf("status %d", status)
+	}
+	for deadline := time.Now().Add(30 * time.Second); c.metric(`regometer_collect_replayed_decisions_total{result="not-repeatable"}`) != "1"; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the decision was not evaluated")
+		}
+	}
+	r := must(http.Get(c.url + "/debug/pprof/rego"))
+	defer r.Body.Close()
+	if text, _ := io.ReadAll(r.Body); r.StatusCode != 200 || !strings.HasPrefix(string(text), "\x1f\x8b") {
+		t.Errorf("the profile has status %d: %q", r.StatusCode, text)
+	}
+}
+
 // The command reads a policy again when it changes. On SIGHUP it goes on. On
 // SIGTERM it finishes the body in hand, and ends with status 0.
 func TestCollectSignals(t *testing.T) {
@@ -207,6 +229,7 @@ func TestCollectSays(t *testing.T) {
 		"--pass":               {exitUsage, "--pass needs a pipe"},
 		"--tls-cert c":         {exitUsage, "belong together"},
 		"--forward-timeout 9s": {exitUsage, "needs --forward"},
+		"--profile 2%":         {exitUsage, "needs a policy"},
 		"--forward http://x --forward-timeout 0s": {exitUsage, "more than 0"},
 		"--max-event 0":     {exitUsage, "at least 1"},
 		"--forward ftp://x": {exitFailure, `--forward: it is neither a URL such as https://logs.example.com, nor one of the services in --config: \[\]`},

@@ -72,6 +72,7 @@ type bodyReader struct {
 	paths   map[string]string // the same text, so that decisions share it
 	known   int               // bytes of the keys and paths
 	labels  []byte            // of the last event
+	draw    *Draw             // a sample of the events; nil if nobody wants it
 	numbers []rollup.Number
 }
 
@@ -134,6 +135,7 @@ func (b *bodyReader) add(e *logread.Event) {
 			b.servers[string(id)] = true
 		}
 	}
+	b.draw.add(e.Text)
 	if b.known > maxKnown {
 		b.reader.Forget()
 		clear(b.paths)
@@ -147,6 +149,9 @@ func (b *bodyReader) begin() {
 	clear(b.problems)
 	clear(b.servers)
 	b.labels = b.labels[:0]
+	if b.draw != nil {
+		*b.draw = Draw{}
+	}
 }
 
 // read reads the decisions of a body into a batch. It returns why they cannot be

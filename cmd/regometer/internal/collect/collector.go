@@ -40,6 +40,9 @@ type Options struct {
 	// must have.
 	Token func() string
 
+	// Profiler, if not nil, gets a sample of the decisions.
+	Profiler Profiler
+
 	// MaxBody limits a body after unpacking, and MaxEvent an event, in bytes. 0
 	// stands for the default.
 	MaxBody, MaxEvent int64
@@ -110,7 +113,10 @@ func New(o Options) (*Collector, error) {
 		c.timeout, o.Forward.took = o.Forward.timeout, newTook(registry)
 	}
 	c.repeated, _ = lru.New[string, struct{}](remembered) // it fails only for sizes below 1
-	c.readers.New = func() any { return newBodyReader(counter, int(o.MaxEvent), c.long) }
+	c.readers.New = func() any { return c.newReader(c.long) }
+	if o.Profiler != nil {
+		registry.MustRegister(o.Profiler)
+	}
 	c.uploads.New = func() any { return new(upload) }
 	c.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})
 	return c, nil
@@ -132,7 +138,8 @@ func (c *Collector) Wait(ctx context.Context) error {
 // ServeHTTP implements http.Handler. It is no http.ServeMux, which would change
 // the paths of bodies.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := r.URL.Path == "/metrics" || r.URL.Path == "/health"
+	profile := r.URL.Path == profilePath && c.options.Profiler != nil
+	own := r.URL.Path == "/metrics" || r.URL.Path == "/health" || profile
 	var a *answer
 	switch {
 	case own && r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -148,6 +155,9 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c.refusals.add("A scrape was refused.", r.RemoteAddr, a)
 			a.reason = ""
 		}
+	case profile:
+		c.options.Profiler.ServeHTTP(w, r)
+		return
 	case own:
 		c.page.ServeHTTP(w, r)
 		return
@@ -325,7 +335,6 @@ func (c *Collector) count(u *upload, reader *bodyReader, body *body, unreadable 
 		c.metrics.repeated.Inc()
 		return
 	}
-	reader.batch.Count()
+	c.countBatch(reader)
 	c.metrics.counted.Inc()
-	c.metrics.note(reader)
 }

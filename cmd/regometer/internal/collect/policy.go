@@ -131,6 +131,9 @@ func (p *Policy) read(ctx context.Context, s *source) error {
 	}
 	s.modules, s.version = m, version
 	p.collector.Counter.SetPolicy(compiler)
+	if profiler := p.collector.options.Profiler; profiler != nil {
+		profiler.Renew()
+	}
 	return nil
 }
 

@@ -23,7 +23,7 @@ type stream struct {
 }
 
 func (c *Collector) newStream() *stream {
-	s := &stream{c: c, reader: newBodyReader(c.Counter, int(c.options.MaxEvent), nil)}
+	s := &stream{c: c, reader: c.newReader(nil)}
 	s.reader.begin()
 	return s
 }
@@ -50,8 +50,7 @@ func (s *stream) read(from io.Reader) (sum int64, err error) {
 }
 
 func (s *stream) count() {
-	s.reader.batch.Count()
-	s.c.metrics.note(s.reader)
+	s.c.countBatch(s.reader)
 	s.reader.begin()
 }
 

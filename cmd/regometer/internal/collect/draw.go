@@ -1,0 +1,106 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"bytes"
+	"cmp"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// A Profiler gets a sample of the decisions that count, and serves a profile. Its
+// metrics are among the collector's.
+type Profiler interface {
+	http.Handler
+	prometheus.Collector
+	// Offer offers events of bodies that count. It waits for nothing.
+	Offer(Draw)
+	// Renew says that the policy has changed.
+	Renew()
+}
+
+// profilePath is where the profile is.
+const profilePath = "/debug/pprof/rego"
+
+// A Draw is a sample of events: each gets a number by chance, and those with the
+// lowest numbers stay.
+type Draw struct {
+	Seen  int // events
+	kept  []drawn
+	bytes int
+}
+
+type drawn struct {
+	number uint64
+	text   []byte
+}
+
+// mostDrawn limits the events of a draw, mostBytes their bytes together, and
+// largest those of an event.
+const mostDrawn, mostBytes, largest = 100, 1 << 20, 256 << 10
+
+func (d *Draw) add(event []byte) {
+	if d == nil {
+		return
+	}
+	d.Seen++
+	if number := rand.Uint64(); len(event) <= largest && d.takes(number) {
+		d.insert(drawn{number, bytes.Clone(event)})
+	}
+}
+
+// Merge adds another draw, which must not be used again.
+func (d *Draw) Merge(o Draw) {
+	d.Seen += o.Seen
+	for _, e := range o.kept {
+		if d.takes(e.number) {
+			d.insert(e)
+		}
+	}
+}
+
+func (d *Draw) takes(number uint64) bool {
+	return len(d.kept) < mostDrawn || number < d.kept[mostDrawn-1].number
+}
+
+func (d *Draw) insert(e drawn) {
+	at, _ := slices.BinarySearchFunc(d.kept, e, func(a, b drawn) int { return cmp.Compare(a.number, b.number) })
+	d.kept = slices.Insert(d.kept, at, e)
+	for d.bytes += len(e.text); len(d.kept) > mostDrawn || d.bytes > mostBytes; {
+		last := len(d.kept) - 1
+		d.bytes -= len(d.kept[last].text)
+		d.kept = slices.Delete(d.kept, last, last+1)
+	}
+}
+
+// Events returns the events of the draw.
+func (d *Draw) Events() (all [][]byte) {
+	for _, e := range d.kept {
+		all = append(all, e.text)
+	}
+	return all
+}
+
+// newReader returns a reader of bodies. long is that of newBodyReader.
+func (c *Collector) newReader(long chan struct{}) *bodyReader {
+	b := newBodyReader(c.Counter, int(c.options.MaxEvent), long)
+	if c.options.Profiler != nil {
+		b.draw = new(Draw)
+	}
+	return b
+}
+
+// countBatch counts the decisions of a reader.
+func (c *Collector) countBatch(b *bodyReader) {
+	b.batch.Count()
+	c.metrics.note(b)
+	if b.draw != nil {
+		c.options.Profiler.Offer(*b.draw)
+		*b.draw = Draw{}
+	}
+}

@@ -1,0 +1,142 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/collect"
+)
+
+const livePolicy = "REGOMETER_TEST_LIVE"
+
+// TestLiveProcess is the process of TestLive.
+func TestLiveProcess(t *testing.T) {
+	dir := os.Getenv(livePolicy)
+	if dir == "" {
+		t.Skip("it runs in TestLive")
+	}
+	if err := Serve(context.Background(), loaded(dir), os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// said is what a log says.
+type said struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.Lock()
+	defer s.Unlock()
+	return s.Buffer.Write(p)
+}
+
+func (s *said) has(part string) bool {
+	s.Lock()
+	defer s.Unlock()
+	return strings.Contains(s.String(), part)
+}
+
+// until waits until something holds.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// A collector's decisions are evaluated in a process of its own, which starts
+// again after its end, and with another policy.
+func TestLive(t *testing.T) {
+	dir := lay(t, "p.rego", usual+"huge := count([x | some x in numbers.range(1, 10000000)])\n")
+	t.Setenv(livePolicy, dir)
+	var log said
+	l := NewLive(1, slog.New(slog.NewTextHandler(&log, nil)), os.Args[0], "-test.run=^TestLiveProcess$")
+	c := must(collect.New(collect.Options{Log: slog.New(slog.DiscardHandler), Profiler: l}))
+	count := func(result string) float64 {
+		var m dto.Metric
+		noError(l.WithLabelValues(result).Write(&m))
+		return m.GetCounter().GetValue()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer func() {
+		if t.Failed() {
+			t.Log(log.String(), count("equal"), count("changed"), count("apart"), count("not-repeatable"))
+		}
+	}()
+	ended := make(chan struct{})
+	go func() {
+		l.Run(ctx)
+		close(ended)
+	}()
+	send := func(log string) { noError(c.ReadPipe(strings.NewReader(log), io.Discard)) }
+	ask := func(query string) (status int, rules string) {
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, httptest.NewRequest("GET", "/debug/pprof/rego"+query, nil))
+		if p, err := profile.ParseData(w.Body.Bytes()); err == nil {
+			noError(p.CheckValid())
+			for _, s := range p.Sample {
+				if f := s.Location[0].Line[0].Function.Name; f != queryName && s.Value[0] > 0 {
+					rules += fmt.Sprintf("%s %d ", f, s.Value[0])
+				}
+			}
+		}
+		return w.Code, rules
+	}
+
+	send(event(1, "p/allow", `"input":{"user":"x"},"result":true`) + event(2, "p/allow", `"input":{"user":"x"},"result":false`))
+	until(t, "no decision was evaluated", func() bool { return count("equal") == 1 && count("changed") == 1 })
+	if _, got := ask(""); !strings.HasPrefix(got, "data.p.allow ") {
+		t.Errorf("the profile since the start has %q", got)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { send(event(3, "p/name", `"input":{"user":"x"},"result":"x"`)) })
+	if _, got := ask("?seconds=3"); !strings.HasPrefix(got, "data.p.name ") || strings.Contains(got, "allow") {
+		t.Errorf("the profile of three seconds has %q", got)
+	}
+	if status, _ := ask("?seconds=x"); status != 400 {
+		t.Errorf("status %d without a number of seconds", status)
+	}
+
+	noError(os.WriteFile(dir+"/p.rego", []byte(usual+"more := 1\n"), 0o600))
+	l.Renew()
+	until(t, "the profile of the policy before stays", func() bool { status, rules := ask(""); return status == 200 && rules == "" })
+	send(event(4, "p/more", `"input":{},"result":1`))
+	until(t, "the new policy has no profile", func() bool { _, rules := ask(""); return strings.HasPrefix(rules, "data.p.more ") })
+
+	// It ends, and the collector goes on.
+	noError(os.WriteFile(dir+"/p.rego", []byte("package p\nbroken := "), 0o600))
+	l.Renew()
+	until(t, "nothing says why the process has ended", func() bool { return log.has("rego_parse_error") })
+	if status, _ := ask(""); status != 503 {
+		t.Errorf("status %d without a process", status)
+	}
+	for range 50 {
+		send(users(100))
+	}
+	noError(os.WriteFile(dir+"/p.rego", []byte(usual+"huge := count([x | some x in numbers.range(1, 10000000)])\n"), 0o600))
+	until(t, "it does not start again", func() bool { _, rules := ask(""); return strings.Contains(rules, "data.p.name ") })
+	send(event(5, "p/huge", `"input":{},"result":1`))
+	until(t, "an evaluation has no limit of memory or time", func() bool { return log.has("MiB of memory") || count("not-repeatable") == 1 })
+	cancel()
+	<-ended
+}
