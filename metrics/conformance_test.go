@@ -12,19 +12,11 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	metricstest.Run(t, metrics.New)
+	metricstest.Run(t, metrics.New, metrics.NoOp, metrics.Statistics)
 	m := metrics.New()
 	_, isStringer := m.(fmt.Stringer)
 	_, hasTimers := m.(metrics.TimerMetrics)
 	if !isStringer || !hasTimers || m.Info().Name != "<built-in>" {
 		t.Errorf("String method: %t, Timers method: %t, Info %v", isStringer, hasTimers, m.Info())
 	}
-}
-
-func TestNoOpConformance(t *testing.T) {
-	metricstest.RunNoOp(t, metrics.NoOp)
-}
-
-func TestStatisticsConformance(t *testing.T) {
-	metricstest.RunStatistics(t, metrics.Statistics)
 }

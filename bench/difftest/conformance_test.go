@@ -13,13 +13,5 @@ import (
 // If OPA's own package fails a check of the conformance suite, the check is
 // wrong.
 func TestOPAConforms(t *testing.T) {
-	metricstest.Run(t, opa.New)
-}
-
-func TestOPANoOpConforms(t *testing.T) {
-	metricstest.RunNoOp(t, opa.NoOp)
-}
-
-func TestOPAStatisticsConforms(t *testing.T) {
-	metricstest.RunStatistics(t, opa.Statistics)
+	metricstest.Run(t, opa.New, opa.NoOp, opa.Statistics)
 }

@@ -14,9 +14,9 @@ import (
 // sampleSize is the largest number of values that a histogram keeps.
 const sampleSize = 1028
 
-// RunStatistics checks a function that summarizes numbers as a histogram does,
+// checkStatistics checks a function that summarizes numbers as a histogram does,
 // such as OPA's Statistics. It passes up to 1,028 numbers.
-func RunStatistics(t *testing.T, statistics func(num ...int64) any) {
+func checkStatistics(t *testing.T, statistics func(num ...int64) any) {
 	check := func(want map[string]any, values ...int64) {
 		t.Helper()
 		before := slices.Clone(values)

@@ -6,18 +6,20 @@
 // be package github.com/regometer/regometer/metrics, OPA's v1/metrics, or a
 // wrapper of one of them in your own code.
 //
-// The interfaces of the two packages are different types. The functions here
-// are generic, so they accept both:
+// The interfaces of the two packages are different types. Run takes the
+// constructors of either:
 //
 //	func TestConformance(t *testing.T) {
-//		metricstest.Run(t, mymetrics.New)
+//		metricstest.Run(t, mymetrics.New, mymetrics.NoOp, mymetrics.Statistics)
 //	}
 //
-// Each behaviour is a subtest. A subtest that fails also prints its rule.
+// Each behaviour is a subtest. A subtest that fails also prints its rule. Later
+// releases may check more behaviours of OPA's package.
 package metricstest
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -25,21 +27,12 @@ import (
 	"github.com/regometer/regometer/metrics"
 )
 
-// Collection is the method set of a Metrics interface of either package. I is
-// the type of Info's result. It has a field Name.
-type Collection[I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter] interface {
-	Info() I
-	Timer(name string) T
-	Histogram(name string) H
-	Counter(name string) C
-	All() map[string]any
-	Clear()
-	json.Marshaler
-}
-
-// Run checks every behaviour of a collection, each in a subtest with
-// collections of its own. newCollection must return a new, empty collection.
-// Several goroutines call it.
+// Run checks every behaviour of an implementation, each in a subtest with
+// collections of its own. newCollection must return a new, empty collection, and
+// noOp one that records nothing, as OPA's NoOp. Several goroutines call them. A
+// collection has all methods of the Metrics interface of one of the packages.
+// statistics summarizes numbers as a histogram does. Run leaves out a function
+// that is nil.
 //
 // A collection need not have the methods String and Timers. If it has them, Run
 // checks them too. Timers must read the clock of package time, because most
@@ -47,16 +40,27 @@ type Collection[I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter] 
 //
 // The checks of the sample are statistical. A correct implementation fails them
 // less often than once in a million runs.
-func Run[M Collection[I, T, H, C], I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter](t *testing.T, newCollection func() M) {
-	adapted := func() collection { return adapter[M, I, T, H, C]{newCollection()} }
-	run(t, adapted, synctest.Test, slices.Concat(behaviours, sampleBehaviours(), commonBehaviours))
-	run(t, adapted, inRealTime, realTimeBehaviours)
+func Run[M methods](t *testing.T, newCollection, noOp func() M, statistics func(num ...int64) any) {
+	if newCollection != nil {
+		adapted := func() collection { return adapter{newCollection()} }
+		run(t, adapted, synctest.Test, slices.Concat(behaviours, sampleBehaviours(), commonBehaviours))
+		run(t, adapted, inRealTime, realTimeBehaviours)
+	}
+	if noOp != nil {
+		t.Run("NoOp", func(t *testing.T) {
+			run(t, func() collection { return adapter{noOp()} }, synctest.Test, slices.Concat(noOpBehaviours, commonBehaviours))
+		})
+	}
+	if statistics != nil {
+		t.Run("Statistics", func(t *testing.T) { checkStatistics(t, statistics) })
+	}
 }
 
-// RunNoOp checks a collection that records nothing, as OPA's NoOp.
-func RunNoOp[M Collection[I, T, H, C], I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter](t *testing.T, noOp func() M) {
-	adapted := func() collection { return adapter[M, I, T, H, C]{noOp()} }
-	run(t, adapted, synctest.Test, slices.Concat(noOpBehaviours, commonBehaviours))
+// methods are the methods that have the same types in both packages.
+type methods interface {
+	All() map[string]any
+	Clear()
+	json.Marshaler
 }
 
 // behaviour is a row of the tables.
@@ -95,15 +99,23 @@ type collection interface {
 	unwrap() any // the implementation's own value
 }
 
-type adapter[M Collection[I, T, H, C], I any, T metrics.Timer, H metrics.Histogram, C metrics.Counter] struct {
-	m M
+// adapter calls the other methods by their names.
+type adapter struct{ methods }
+
+func (a adapter) call(method string, arguments ...any) any {
+	in := make([]reflect.Value, len(arguments))
+	for i := range arguments {
+		in[i] = reflect.ValueOf(arguments[i])
+	}
+	return reflect.ValueOf(a.methods).MethodByName(method).Call(in)[0].Interface()
 }
 
-func (a adapter[M, I, T, H, C]) Timer(name string) metrics.Timer         { return a.m.Timer(name) }
-func (a adapter[M, I, T, H, C]) Histogram(name string) metrics.Histogram { return a.m.Histogram(name) }
-func (a adapter[M, I, T, H, C]) Counter(name string) metrics.Counter     { return a.m.Counter(name) }
-func (a adapter[M, I, T, H, C]) All() map[string]any                     { return a.m.All() }
-func (a adapter[M, I, T, H, C]) Clear()                                  { a.m.Clear() }
-func (a adapter[M, I, T, H, C]) MarshalJSON() ([]byte, error)            { return a.m.MarshalJSON() }
-func (a adapter[M, I, T, H, C]) info() any                               { return a.m.Info() }
-func (a adapter[M, I, T, H, C]) unwrap() any                             { return a.m }
+func (a adapter) Timer(name string) metrics.Timer { return a.call("Timer", name).(metrics.Timer) }
+func (a adapter) Histogram(name string) metrics.Histogram {
+	return a.call("Histogram", name).(metrics.Histogram)
+}
+func (a adapter) Counter(name string) metrics.Counter {
+	return a.call("Counter", name).(metrics.Counter)
+}
+func (a adapter) info() any   { return a.call("Info") }
+func (a adapter) unwrap() any { return a.methods }
