@@ -24,6 +24,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
+	"github.com/regometer/regometer/opa/internal/hook"
 	"github.com/regometer/regometer/opa/plugin"
 )
 
@@ -74,8 +75,8 @@ func TestCountHTTPSend(t *testing.T) {
 	}
 	p := factory.New(manager, config)
 	start := func() {
-		if err := p.Start(t.Context()); err != nil || !plugin.Active() {
-			t.Fatalf("a started plugin is active: %t, %v", plugin.Active(), err)
+		if err := p.Start(t.Context()); err != nil || hook.Started.Load() == 0 {
+			t.Fatalf("a started plugin is active: %t, %v", hook.Started.Load() > 0, err)
 		}
 	}
 	start()
@@ -142,7 +143,7 @@ func TestCountHTTPSend(t *testing.T) {
 		case "no plugin":
 			p.Reconfigure(t.Context(), config)
 			p.Stop(t.Context())
-			if plugin.Active() {
+			if hook.Started.Load() > 0 {
 				t.Error("a stopped plugin is active")
 			}
 			send(t.Context(), test.url, "20s")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/regometer/regometer/opa"
 	"github.com/regometer/regometer/opa/plugin"
+	"github.com/regometer/regometer/opa/plugin/register"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
 )
@@ -39,7 +40,7 @@ func newPlugin(b *testing.B) *plugin.Plugin {
 	policies.Manifest.Init()
 	const config = `{"decision_logs": {"plugin": "regometer"}, "plugins": {"regometer": {}}}`
 	m, err := plugins.New([]byte(config), "bench", inmem.New(),
-		plugins.Logger(logging.NewNoOpLogger()),
+		plugins.Logger(logging.NewNoOpLogger()), plugins.WithPrometheusRegister(prometheus.NewRegistry()),
 		plugins.InitBundles(map[string]*bundle.Bundle{"b": &policies}))
 	if err != nil {
 		b.Fatal(err)
@@ -52,7 +53,7 @@ func newPlugin(b *testing.B) *plugin.Plugin {
 		return numbers(dst, own)
 	}
 	d, err := discovery.New(m, discovery.Factories(map[string]plugins.Factory{
-		plugin.Name: plugin.Factory{Registerer: prometheus.NewRegistry(), Numbers: ofOPA},
+		plugin.Name: register.Factory("", "", ofOPA, nil),
 	}))
 	if err != nil {
 		b.Fatal(err)

@@ -32,7 +32,7 @@ type settings struct {
 	// Namespace begins the names of all metrics.
 	Namespace string
 	// Paths says which decision paths get a label.
-	Paths Paths
+	Paths paths
 	// MaxPaths limits the values of the label path, except the values that
 	// always exist.
 	MaxPaths int
@@ -55,9 +55,9 @@ type settings struct {
 	Next string
 }
 
-// Paths says which decision paths get a label of their own. The others have
+// paths says which decision paths get a label of their own. The others have
 // the label "other".
-type Paths struct {
+type paths struct {
 	// Enabled turns path labels on. If it is false, every decision has the
 	// path "all".
 	Enabled bool
@@ -151,26 +151,26 @@ var configKeys = []key[settings]{
 	},
 }
 
-var pathKeys = []key[Paths]{
+var pathKeys = []key[paths]{
 	{
 		"enabled", "`true` or `false`", "true",
 		"the same as `paths: true` and `paths: false`",
-		func(p *Paths, v value) error { return v.boolean(&p.Enabled) },
+		func(p *paths, v value) error { return v.boolean(&p.Enabled) },
 	},
 	{
 		"from_policy", "`true` or `false`", "true",
 		"whether each path for which the policy has rules gets a label, cut to the rule",
-		func(p *Paths, v value) error { return v.boolean(&p.FromPolicy) },
+		func(p *paths, v value) error { return v.boolean(&p.FromPolicy) },
 	},
 	{
 		"allow", "a list of paths, such as `rbac/allow`", "[]",
 		"these paths get a label whatever the policy says",
-		func(p *Paths, v value) error { return v.paths(&p.Allow, false) },
+		func(p *paths, v value) error { return v.paths(&p.Allow, false) },
 	},
 	{
 		"prefixes", "a list of patterns, such as `tenants/*/authz`", "[]",
 		"paths that begin with a pattern have the pattern as their label; `*` stands for one segment",
-		func(p *Paths, v value) error { return v.paths(&p.Prefixes, true) },
+		func(p *paths, v value) error { return v.paths(&p.Prefixes, true) },
 	},
 }
 
@@ -187,7 +187,7 @@ var namespace = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 func defaultConfig() *settings {
 	return &settings{
 		Namespace: "opa",
-		Paths:     Paths{Enabled: true, FromPolicy: true},
+		Paths:     paths{Enabled: true, FromPolicy: true},
 		MaxPaths:  50, MaxSeries: 3500,
 		PathStages: []string{"server_handler", "rego_query_eval"}, ClassicBuckets: prom.DefaultBounds(),
 	}

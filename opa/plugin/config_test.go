@@ -37,7 +37,7 @@ func TestConfig(t *testing.T) {
 	}`))
 	want := &settings{
 		Namespace: "policy", MaxPaths: 10, MaxSeries: 2000, PathStages: []string{"my_stage"}, Counters: []string{"mine"},
-		Paths:          Paths{Enabled: true, Allow: []string{"a/b"}, Prefixes: []string{"c/*"}},
+		Paths:          paths{Enabled: true, Allow: []string{"a/b"}, Prefixes: []string{"c/*"}},
 		ClassicBuckets: bounds, Next: "file_logger",
 		Stages: []rollup.Stage{{Name: "my_stage", Parent: "rego_query_eval", Help: "Mine."}},
 	}

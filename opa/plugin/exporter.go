@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -120,12 +121,19 @@ func (e *exporter) own() (all []prometheus.Metric, others int) {
 	return all, 1
 }
 
-// buildInfo returns a metric that describes the program. It is registered once
-// for each registry, and stays there.
-func buildInfo(b Build) prometheus.Collector {
-	labels := prometheus.Labels{"version": b.Version}
-	if b.OPA != "" {
-		labels["opa_version"], labels["dropin"] = b.OPA, b.DropIn
+// buildInfo returns a metric that describes the program: the version of
+// Regometer, or "" for that in the build information; OPA's version and the hash
+// of the drop-in. It is registered once for each registry, and stays there.
+func buildInfo(version, opa, dropIn string) prometheus.Collector {
+	if version == "" {
+		version = "devel"
+		if info, ok := debug.ReadBuildInfo(); ok {
+			version = versionIn(info)
+		}
+	}
+	labels := prometheus.Labels{"version": version}
+	if opa != "" {
+		labels["opa_version"], labels["dropin"] = opa, dropIn
 	}
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "regometer_build_info",
@@ -133,4 +141,15 @@ func buildInfo(b Build) prometheus.Collector {
 			"drop-in for OPA's metrics package, empty if there is none.",
 		ConstLabels: labels,
 	}, func() float64 { return 1 })
+}
+
+// versionIn returns this module's version in a program, or "devel" if it is not
+// a released version.
+func versionIn(info *debug.BuildInfo) string {
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == "github.com/regometer/regometer/opa" && m.Replace == nil && m.Version != "" && m.Version != "(devel)" {
+			return m.Version
+		}
+	}
+	return "devel"
 }

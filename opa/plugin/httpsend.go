@@ -15,6 +15,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/regometer/regometer/opa/internal/hook"
 )
 
 // The causes of failed requests of http.send.
@@ -49,7 +51,7 @@ func CountHTTPSend() { replaceHTTPSend() }
 var replaceHTTPSend = sync.OnceFunc(func() {
 	send := topdown.GetBuiltin(ast.HTTPSend.Name)
 	topdown.RegisterBuiltinFunc(ast.HTTPSend.Name, func(b topdown.BuiltinContext, args []*ast.Term, iter func(*ast.Term) error) error {
-		if Active() {
+		if hook.Started.Load() > 0 {
 			outer := b.RoundTripper
 			b.RoundTripper = func(t *http.Transport) http.RoundTripper { return httpCounter{transportOf(outer, t), b.Context} }
 		}

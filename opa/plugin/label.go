@@ -54,7 +54,7 @@ type pathLabel struct {
 // labels maps decision paths to labels. It depends only on the configuration
 // and the policy. It does not change, because another policy makes new labels.
 type labels struct {
-	paths    Paths
+	paths    paths
 	named    *pattern      // the paths of the configuration
 	policy   *document     // the paths of the policy's rules
 	compiler *ast.Compiler // has the policy; may be nil
@@ -239,7 +239,7 @@ type pattern struct {
 }
 
 // namedPaths returns the tree of the paths that the configuration names.
-func namedPaths(p Paths) *pattern {
+func namedPaths(p paths) *pattern {
 	root := &pattern{}
 	for _, path := range p.Allow {
 		root.add(path, false).exact = canonical(path)
@@ -274,7 +274,7 @@ func (p *pattern) add(path string, wild bool) *pattern {
 }
 
 // labels returns the labels that the configuration names, without duplicates.
-func (p Paths) labels() []string {
+func (p paths) labels() []string {
 	var labels []string
 	for _, paths := range [...][]string{p.Allow, p.Prefixes} {
 		for _, path := range paths {

@@ -50,8 +50,8 @@ main := true`,
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	c := compile(t, labelPolicy...)
-	all := Paths{Enabled: true, FromPolicy: true}
-	named := Paths{
+	all := paths{Enabled: true, FromPolicy: true}
+	named := paths{
 		Enabled: true, FromPolicy: true,
 		Allow:    []string{"/users", "rbac/by_tenant/acme/allow", "with%20blank", "exact/path", "star/%2A"},
 		Prefixes: []string{"tenants/*/authz", "tenants", "tenants/acme", "a/*/c", "a/b/*/d", "t/*/c", "t/b/*", "//odd%20one/007"},
@@ -63,9 +63,9 @@ func TestLabels(t *testing.T) {
 		t.Errorf("the labels are\n%s, want\n%s", got, want)
 	}
 	const none = "-"
-	allow := Paths{Enabled: true, Allow: []string{"rbac/allow"}}
+	allow := paths{Enabled: true, Allow: []string{"rbac/allow"}}
 	for _, test := range []struct {
-		config Paths
+		config paths
 		label  string
 		query  string
 		paths  []string
@@ -116,8 +116,8 @@ func TestLabels(t *testing.T) {
 		{named, "t/*/c", "", []string{"t/x/c"}},
 		{allow, "rbac/allow", "", []string{"rbac/allow"}},
 		{allow, none, "", []string{"rbac/roles"}},
-		{Paths{}, allPaths, "", []string{"rbac/allow"}},
-		{Paths{}, allPaths, "x", []string{""}},
+		{paths{}, allPaths, "", []string{"rbac/allow"}},
+		{paths{}, allPaths, "x", []string{""}},
 	} {
 		l := newLabels(&settings{Paths: test.config, MaxPaths: 1000}, c)
 		for _, path := range test.paths {
@@ -136,7 +136,7 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 	if label, known := newLabels(defaultConfig(), partly).of("rbac/allow", ""); !known || label.name != "rbac/allow" {
 		t.Errorf("without a graph the label is %q, want rbac/allow", label.name)
 	}
-	off := newLabels(&settings{Paths: Paths{FromPolicy: true, Allow: []string{"a"}}, MaxPaths: 1}, compile(t, labelPolicy...))
+	off := newLabels(&settings{Paths: paths{FromPolicy: true, Allow: []string{"a"}}, MaxPaths: 1}, compile(t, labelPolicy...))
 	if got := off.list(); len(got) != 1 || got[0] != allPaths || off.counts.String() != "" || off.counts != nil {
 		t.Errorf("without path labels there are %q, %+v, want all", got, off.counts)
 	}
@@ -195,7 +195,7 @@ func TestLongLabels(t *testing.T) {
 }
 
 func TestLabelsAllocateNothing(t *testing.T) {
-	l := newLabels(&settings{Paths: Paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, MaxPaths: 50}, compile(t, labelPolicy...))
+	l := newLabels(&settings{Paths: paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, MaxPaths: 50}, compile(t, labelPolicy...))
 	for _, path := range []string{"rbac/allow", "/deep/er/still/allow/x", "tenants/acme/x", "no/such/path/99", "", "rbac/number/7"} {
 		if n := testing.AllocsPerRun(100, func() { l.of(path, "") }); n != 0 {
 			t.Errorf("%s: %v allocations, want none", path, n)

@@ -17,8 +17,8 @@ import (
 )
 
 // A LogCounter counts decisions of the decision logs of other servers, with the
-// labels and metrics of a [Plugin]. All methods may be called from any
-// goroutine.
+// labels and metrics of a [Plugin]. It is for `regometer collect`, and may change
+// at any time. All methods may be called from any goroutine.
 type LogCounter struct {
 	recorder *recorder
 	config   *settings
@@ -27,16 +27,16 @@ type LogCounter struct {
 
 // NewLogCounter returns a counter that exports its metrics on a registry, which
 // no plugin uses. Metrics that logs do not tell are missing there. config is the
-// configuration of the plugin, as JSON. Its key next has no effect. Build.OPA
-// and Build.DropIn are not needed. The counter logs what there is to say about
+// configuration of the plugin, as JSON. Its key next has no effect. version is
+// Regometer's version for regometer_build_info. The counter logs what there is to say about
 // labels. NewLogCounter fails if the configuration is invalid, or if the
 // registry refuses the metrics.
-func NewLogCounter(registry prometheus.Registerer, config []byte, b Build, log *slog.Logger) (*LogCounter, error) {
+func NewLogCounter(registry prometheus.Registerer, config []byte, version string, log *slog.Logger) (*LogCounter, error) {
 	c, err := parseConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	s, err := stateOf(registry, b)
+	s, err := stateOf(registry, buildInfo(version, "", ""))
 	if err != nil {
 		return nil, err
 	}

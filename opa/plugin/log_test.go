@@ -18,7 +18,7 @@ import (
 func TestReusedBatch(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	c, err := NewLogCounter(registry, []byte(`{"max_paths": 1}`), Build{}, slog.New(slog.DiscardHandler))
+	c, err := NewLogCounter(registry, []byte(`{"max_paths": 1}`), "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

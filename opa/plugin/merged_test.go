@@ -115,7 +115,7 @@ func TestWarningsAboutLabelsAreBounded(t *testing.T) {
 func TestLogCounterWarns(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	c, err := NewLogCounter(prometheus.NewRegistry(), []byte(`{"max_paths": 2}`), Build{}, slog.New(slog.NewTextHandler(&log, nil)))
+	c, err := NewLogCounter(prometheus.NewRegistry(), []byte(`{"max_paths": 2}`), "", slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

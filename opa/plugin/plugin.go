@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/internal/verdicts"
+	"github.com/regometer/regometer/opa/internal/hook"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -30,33 +30,15 @@ import (
 const Name = "regometer"
 
 // A Factory makes plugins. Programs pass it to OPA's runtime or SDK.
-//
-// A binary from `regometer build` sets Numbers, Observed and Build.
 type Factory struct {
 	// Registerer registers the metrics if OPA has no registry of its own, as
 	// under the SDK. Plugins on the same registry share their counts, but each
 	// has its own labels.
 	Registerer prometheus.Registerer
 
-	// Numbers appends the timers and counters of a collection to dst, and
-	// returns the result. If it is nil, the plugin takes them from the
-	// collection's All.
-	Numbers func(dst []rollup.Number, m metrics.Metrics) []rollup.Number
-
-	// Observed reports whether ObserveDecision has already passed p the
-	// decision for which OPA calls Log with ctx. If it is nil, decisions come
-	// only by Log.
-	Observed func(ctx context.Context, p *Plugin) bool
-
-	// Build is the content of regometer_build_info.
-	Build Build
-}
-
-// Build describes a program.
-type Build struct {
-	Version string // Regometer's version; "" means the module's version in the build information
-	OPA     string // OPA's version; "" means the version of the imported OPA
-	DropIn  string // the hash of the drop-in, or "" if there is none
+	// Build is nil, except in a binary of `regometer build`. Only package
+	// register can set it.
+	Build *hook.Build
 }
 
 var _ plugins.Factory = Factory{}
@@ -81,10 +63,10 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 		manager:  m,
 		registry: cmp.Or(m.PrometheusRegister(), f.Registerer),
 		logger:   m.Logger().WithFields(map[string]any{"plugin": Name}),
-		numbers:  f.Numbers,
-		observed: f.Observed,
-		build:    f.Build.complete(),
 		config:   config.(*settings),
+	}
+	if f.Build != nil {
+		p.build = *f.Build
 	}
 	m.RegisterCompilerTrigger(func(storage.Transaction) { p.refresh() })
 	// OPA calls this trigger after each change of its configuration. It does
@@ -103,29 +85,6 @@ func (f Factory) New(m *plugins.Manager, config any) plugins.Plugin {
 	return p
 }
 
-// complete returns b with the default versions filled in.
-func (b Build) complete() Build {
-	b.OPA = cmp.Or(b.OPA, version.Version)
-	if b.Version == "" {
-		b.Version = "devel"
-		if info, ok := debug.ReadBuildInfo(); ok {
-			b.Version = versionIn(info)
-		}
-	}
-	return b
-}
-
-// versionIn returns this module's version in a program, or "devel" if it is not
-// a released version.
-func versionIn(info *debug.BuildInfo) string {
-	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == "github.com/regometer/regometer/opa" && m.Replace == nil && m.Version != "" && m.Version != "(devel)" {
-			return m.Version
-		}
-	}
-	return "devel"
-}
-
 // A Plugin folds each decision of an OPA into Prometheus metrics. [Factory.New]
 // makes it. All methods may be called from any goroutine.
 //
@@ -136,9 +95,7 @@ type Plugin struct {
 	manager  *plugins.Manager
 	registry prometheus.Registerer // may be nil
 	logger   logging.Logger
-	numbers  func([]rollup.Number, metrics.Metrics) []rollup.Number
-	observed func(context.Context, *Plugin) bool
-	build    Build
+	build    hook.Build
 
 	mu      sync.Mutex // protects the next three fields
 	config  *settings
@@ -161,13 +118,6 @@ type active struct {
 }
 
 var _ logs.Logger = (*Plugin)(nil)
-
-// started is the number of started plugins in this process.
-var started atomic.Int64
-
-// Active reports whether any plugin of this process is started. OPA's hook asks
-// it whether a plugin needs a decision.
-func Active() bool { return started.Load() > 0 }
 
 // Start registers the metrics. It fails if other metrics with these names are
 // registered, or if the next plugin is not a decision logger.
@@ -201,7 +151,7 @@ func (p *Plugin) use(c *settings) (err error) {
 	if p.started {
 		r = p.active.Load().recorder
 	} else {
-		s, err := stateOf(p.registry, p.build)
+		s, err := stateOf(p.registry, buildInfo(p.build.Version, version.Version, p.build.DropIn))
 		if err != nil {
 			return err
 		}
@@ -216,7 +166,7 @@ func (p *Plugin) use(c *settings) (err error) {
 	}
 	if p.config = c; !p.started {
 		p.started = true
-		started.Add(1)
+		hook.Started.Add(1)
 	}
 	p.active.Store(&active{r, c.Next, c.Outcomes, isTraced(p.manager), c.MaxPaths + unnamed + 2})
 	p.refresh() // OPA may have activated a policy since configure read the rules
@@ -242,7 +192,7 @@ func (p *Plugin) Stop(context.Context) {
 		return
 	}
 	p.started = false
-	started.Add(-1)
+	hook.Started.Add(-1)
 	p.active.Load().recorder.stop()
 	p.manager.UpdatePluginStatus(Name, &plugins.Status{State: plugins.StateNotReady})
 }
@@ -284,12 +234,12 @@ func (p *Plugin) Observe(ctx context.Context, path, query string, result *any, e
 	switch {
 	case m == nil:
 		p.record(a, &d)
-	case p.numbers == nil:
+	case p.build.Numbers == nil:
 		d.Metrics = m.All()
 		p.record(a, &d)
 	default:
 		buffer := numberBuffers.Get().(*[]rollup.Number)
-		*buffer = p.numbers((*buffer)[:0], m)
+		*buffer = p.build.Numbers((*buffer)[:0], m)
 		d.Numbers = *buffer
 		p.record(a, &d)
 		if cap(*buffer) <= maxNumbers {
@@ -318,7 +268,7 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 		return nil
 	}
 	a.recorder.state.logged.Add(1)
-	if p.observed == nil || !p.observed(ctx, p) {
+	if p.build.Observed == nil || !p.build.Observed(ctx) {
 		p.recordEvent(ctx, a, &event)
 	}
 	if a.next != "" {

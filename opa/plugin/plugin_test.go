@@ -32,6 +32,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/version"
 
 	"github.com/regometer/regometer/internal/race"
+	"github.com/regometer/regometer/opa/internal/hook"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -79,10 +80,10 @@ type observed struct{}
 // hooked returns the factory of a binary of `regometer build`. numbers may be
 // nil.
 func hooked(registry prometheus.Registerer, numbers func([]rollup.Number, metrics.Metrics) []rollup.Number) Factory {
-	return Factory{
-		Registerer: registry, Numbers: numbers,
-		Observed: func(ctx context.Context, _ *Plugin) bool { return ctx.Value(observed{}) != nil },
-	}
+	return Factory{Registerer: registry, Build: &hook.Build{
+		Version: "v1", DropIn: "v3", Numbers: numbers,
+		Observed: func(ctx context.Context) bool { return ctx.Value(observed{}) != nil },
+	}}
 }
 
 // Logged returns the plugin's messages of a level, one in each line.
@@ -224,9 +225,6 @@ func TestObserveDecision(t *testing.T) {
 	for _, numbers := range []func([]rollup.Number, metrics.Metrics) []rollup.Number{numbersOf, nil} {
 		registry := prometheus.NewRegistry()
 		p := newPluginIn(t, config, hooked(registry, numbers))
-		if !Active() {
-			t.Error("no plugin is active after one has started")
-		}
 		for _, info := range infos {
 			p.ObserveDecision(t.Context(), info)
 		}
@@ -449,8 +447,8 @@ func TestLifeCycle(t *testing.T) {
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	newPluginIn(t, `{"plugins": {"regometer": {}}}`, Factory{Registerer: registry, Build: Build{Version: "v1", OPA: "v2", DropIn: "v3"}})
-	checkSum(t, registry, "regometer_build_info", map[string]string{"version": "v1", "opa_version": "v2", "dropin": "v3"}, 1)
+	newPluginIn(t, `{"plugins": {"regometer": {}}}`, hooked(registry, nil))
+	checkSum(t, registry, "regometer_build_info", map[string]string{"version": "v1", "opa_version": version.Version, "dropin": "v3"}, 1)
 	registry = prometheus.NewRegistry()
 	newPlugin(t, `{}`, registry)
 	checkSum(t, registry, "regometer_build_info", map[string]string{"version": "devel", "opa_version": version.Version}, 1)

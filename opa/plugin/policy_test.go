@@ -65,35 +65,35 @@ todo_test_main if main`}
 	for _, test := range []struct {
 		name    string
 		room    int
-		named   Paths
+		named   paths
 		modules []string
 		want    m      // labels by path
 		message string // the logged message, or its beginning; "" if all paths have a label
 	}{
-		{"all have room", 50, Paths{}, modulesOf(50, "package p%d\nallow := true"), m{"p7/allow": "p7/allow", "p49/allow": "p49/allow", "p7": other}, ""},
+		{"all have room", 50, paths{}, modulesOf(50, "package p%d\nallow := true"), m{"p7/allow": "p7/allow", "p49/allow": "p49/allow", "p7": other}, ""},
 		{
-			"nothing in common", 50, Paths{}, modulesOf(60, "package p%02d\nallow := true"),
+			"nothing in common", 50, paths{}, modulesOf(60, "package p%02d\nallow := true"),
 			m{"p00/allow": "p00/allow", "p49/allow": "p49/allow", "p50/allow": other, "p59/allow": other},
 			`The policy has 60 paths, but only 50 have a label of their own. 0 share the label of a package, and 10 are "other". Examples: p50/allow, `,
 		},
 		{
-			"as few as possible are merged", 50, Paths{}, modulesOf(60, "package apps.p%02d\nallow := true"),
+			"as few as possible are merged", 50, paths{}, modulesOf(60, "package apps.p%02d\nallow := true"),
 			m{"apps/p00/allow": "apps/p00/allow", "apps/p48/allow": "apps/p48/allow", "apps/p49/allow": "apps", "apps/p59/allow": "apps"},
 			`The policy has 60 paths, but only 49 have a label of their own. 11 share the label of a package, and 0 are "other". `,
 		},
 		{
-			"no functions, no tests", 8, Paths{}, tiers,
+			"no functions, no tests", 8, paths{}, tiers,
 			m{"a/b_helper": "a/b_helper", "a/c_helper": "a/c_helper", "a/deny": "a/deny", "a/f": other, "a/test_allow": other, "z/todo_test_main": other}, "",
 		},
-		{"two of three", 2, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": "z/main"}, "The policy has 6 paths"},
-		{"one of three", 1, Paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": other}, "The policy has 6 paths"},
+		{"two of three", 2, paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": "z/main"}, "The policy has 6 paths"},
+		{"one of three", 1, paths{}, tiers, m{"a/allow": "a", "a/decide": "a", "z/main": other}, "The policy has 6 paths"},
 		{
-			"an annotated package", 5, Paths{},
+			"an annotated package", 5, paths{},
 			[]string{"# METADATA\n# scope: package\n# entrypoint: true\npackage whole\na := input.x\nb := input.x\n# entrypoint: true\nc := input.x\n" + entry + "\nd := input.x", "package x\na := input.x\nb := input.x\nc := input.x\nd := input.x\ne := input.x\nf := input.x"},
 			m{"whole": "whole", "whole/a": "whole/a", "whole/c": "whole", "whole/d": "whole/d"}, "The policy has 10 paths",
 		},
 		{
-			"the configuration's paths come first", 4, Paths{Allow: []string{"p/c", "not/there"}, Prefixes: []string{"tenants/*"}},
+			"the configuration's paths come first", 4, paths{Allow: []string{"p/c", "not/there"}, Prefixes: []string{"tenants/*"}},
 			[]string{"package p\na := input.x\nb := input.x\nc := input.x", "package tenants.acme\nx := input.x", "package tenants.globex\nx := input.x\ny := input.x"},
 			m{
 				"p/c": "p/c", "not/there": "not/there", "tenants/acme/x": "tenants/*", "tenants/new": "tenants/*",
@@ -101,35 +101,35 @@ todo_test_main if main`}
 			},
 			`The policy has 6 paths, but only 4 have a label of their own. 2 share the label of a package, and 0 are "other". Examples: p/a, p/b.` + advice,
 		},
-		{"the configuration's paths take all room", 1, Paths{Allow: []string{"not/there"}}, []string{"package p\na := input.x"}, m{"p/a": other, "not/there": "not/there"}, "The policy has 1 paths"},
-		{"deep, all", 9, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, ""},
-		{"deep, 8", 8, Paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/c/r2": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "The policy has 9 paths"},
-		{"deep, 7", 7, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r1": "a/b/d/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "The policy has 9 paths"},
-		{"deep, 6", 6, Paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/d/r1": "a/b/d", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"}, "The policy has 9 paths"},
-		{"deep, 5", 5, Paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x/r4"}, "The policy has 9 paths"},
-		{"deep, 4", 4, Paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r2": "x/r2", "x/r3": "x", "x/r4": "x"}, "The policy has 9 paths"},
-		{"deep, 2", 2, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": "x"}, "The policy has 9 paths"},
-		{"deep, 1", 1, Paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": other}, "The policy has 9 paths"},
+		{"the configuration's paths take all room", 1, paths{Allow: []string{"not/there"}}, []string{"package p\na := input.x"}, m{"p/a": other, "not/there": "not/there"}, "The policy has 1 paths"},
+		{"deep, all", 9, paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, ""},
+		{"deep, 8", 8, paths{}, deep, m{"a/b/c/r1": "a/b/c/r1", "a/b/c/r2": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "The policy has 9 paths"},
+		{"deep, 7", 7, paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/c/r3": "a/b/c", "a/b/d/r1": "a/b/d/r1", "a/b/d/r2": "a/b/d/r2", "x/r4": "x/r4"}, "The policy has 9 paths"},
+		{"deep, 6", 6, paths{}, deep, m{"a/b/c/r1": "a/b/c", "a/b/d/r1": "a/b/d", "a/b/d/r2": "a/b/d", "x/r4": "x/r4"}, "The policy has 9 paths"},
+		{"deep, 5", 5, paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r4": "x/r4"}, "The policy has 9 paths"},
+		{"deep, 4", 4, paths{}, deep, m{"a/b/c/r1": "a/b", "a/b/d/r2": "a/b", "x/r2": "x/r2", "x/r3": "x", "x/r4": "x"}, "The policy has 9 paths"},
+		{"deep, 2", 2, paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": "x"}, "The policy has 9 paths"},
+		{"deep, 1", 1, paths{}, deep, m{"a/b/c/r1": "a/b", "x/r1": other}, "The policy has 9 paths"},
 		{
-			"equally many members: the first package by name", 3, Paths{}, []string{"package a.c\nr1 := input.x\nr2 := input.x", "package a.b\nr1 := input.x\nr2 := input.x"},
+			"equally many members: the first package by name", 3, paths{}, []string{"package a.c\nr1 := input.x\nr2 := input.x", "package a.b\nr1 := input.x\nr2 := input.x"},
 			m{"a/b/r1": "a/b", "a/b/r2": "a/b", "a/c/r1": "a/c/r1", "a/c/r2": "a/c/r2"}, "The policy has 4 paths",
 		},
 		{
-			"merging into a package with a label saves more", 5, Paths{}, []string{entry + "package p\na := input.x\nb := input.x", "package q\nx := input.x\ny := input.x\nz := input.x"},
+			"merging into a package with a label saves more", 5, paths{}, []string{entry + "package p\na := input.x\nb := input.x", "package q\nx := input.x\ny := input.x\nz := input.x"},
 			m{"p": "p", "p/a": "p/a", "p/b": "p", "q/x": "q/x", "q/z": "q/z"}, "The policy has 5 paths",
 		},
-		{"its only rule", 2, Paths{}, []string{entry + "package p\na := input.x", "package q\nx := input.x"}, m{"p": "p", "p/a": "p", "q/x": "q/x"}, "The policy has 2 paths"},
-		{"no room", 1, Paths{}, []string{entry + "package p\na := input.x", "package q\nx := input.x"}, m{"p": "p", "p/a": "p", "q/x": other}, "The policy has 2 paths"},
+		{"its only rule", 2, paths{}, []string{entry + "package p\na := input.x", "package q\nx := input.x"}, m{"p": "p", "p/a": "p", "q/x": "q/x"}, "The policy has 2 paths"},
+		{"no room", 1, paths{}, []string{entry + "package p\na := input.x", "package q\nx := input.x"}, m{"p": "p", "p/a": "p", "q/x": other}, "The policy has 2 paths"},
 		{
-			"a rule with rules below it", 4, Paths{}, []string{"package a.other\nx := input.x\ny := input.x", "package m\nmixed[k] := input.x if some k in input.keys\nmixed.a := input.x\nmixed.b := input.x"},
+			"a rule with rules below it", 4, paths{}, []string{"package a.other\nx := input.x\ny := input.x", "package m\nmixed[k] := input.x if some k in input.keys\nmixed.a := input.x\nmixed.b := input.x"},
 			m{"m/mixed": "m/mixed", "m/mixed/a": "m/mixed/a", "m/mixed/b": "m/mixed", "a/other/x": "a/other/x", "a/other/y": "a/other/y"}, "The policy has 5 paths",
 		},
 		{
-			"the message has a few examples", 5, Paths{}, ten, m{"p/c": "p/c", "p/d": "p"},
+			"the message has a few examples", 5, paths{}, ten, m{"p/c": "p/c", "p/d": "p"},
 			`The policy has 10 paths, but only 4 have a label of their own. 6 share the label of a package, and 0 are "other". Examples: p/d, p/e, p/f, p/g, p/h.` + advice,
 		},
 		{
-			"the message counts other paths", 1, Paths{}, ten, m{"p/a": "p", "z/a": other},
+			"the message counts other paths", 1, paths{}, ten, m{"p/a": "p", "z/a": other},
 			`The policy has 10 paths, but only 0 have a label of their own. 9 share the label of a package, and 1 are "other". Examples: p/a, p/b, p/c, p/d, p/e.` + advice,
 		},
 	} {

@@ -70,8 +70,9 @@ func (*state) Describe(ch chan<- *prometheus.Desc) { ch <- stateDesc }
 func (*state) Collect(chan<- prometheus.Metric) {}
 
 // stateOf returns the state of a registry, which may be nil. It makes and
-// registers the state if there is none. It fails if the registry refuses it.
-func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
+// registers the state and info if there is none. It fails if the registry
+// refuses them.
+func stateOf(registry prometheus.Registerer, info prometheus.Collector) (*state, error) {
 	s := &state{registry: registry, started: map[*recorder]*labels{}}
 	if registry == nil {
 		return s, nil
@@ -84,7 +85,7 @@ func stateOf(registry prometheus.Registerer, b Build) (*state, error) {
 		}
 	}
 	if err == nil {
-		err = registry.Register(buildInfo(b))
+		err = registry.Register(info)
 	}
 	return s, err
 }

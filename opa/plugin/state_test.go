@@ -53,7 +53,7 @@ func (p *Plugin) setPolicy(t *testing.T, text string) {
 // newRecorder returns the recorder of a plugin that is started.
 func newRecorder(t *testing.T, registry prometheus.Registerer, c *settings, policy *ast.Compiler) *recorder {
 	t.Helper()
-	s, err := stateOf(registry, Build{})
+	s, err := stateOf(registry, buildInfo("", "", ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,11 +51,11 @@ func (p *Plugin) warning() string {
 	}
 	decider := "" // names a plugin whose decisions do not come directly from the server
 	for _, name := range deciders {
-		if p.observed != nil && config.Plugins[name] != nil {
+		if p.build.Observed != nil && config.Plugins[name] != nil {
 			decider = " of " + name
 		}
 	}
-	hooked := p.observed != nil && decider == "" // all decisions come directly from the server
+	hooked := p.build.Observed != nil && decider == "" // all decisions come directly from the server
 	if c.Plugin == Name {
 		return p.uploadWarning(c.Service, len(c.Resource)+len(c.ResourcePath)+len(c.PartitionName)+len(c.Reporting) > 0, hooked)
 	}

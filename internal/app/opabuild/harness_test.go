@@ -230,19 +230,13 @@ import (
 const Name = "tiny"
 
 type Factory struct {
-	Numbers  func([]rollup.Number, opa.Metrics) []rollup.Number
-	Observed func(context.Context, *Plugin) bool
-	Build    Build
+	Version, DropIn string
+	Numbers         func([]rollup.Number, opa.Metrics) []rollup.Number
+	Observed        func(context.Context) bool
 }
 
-type Build struct{ Version, DropIn, OPA string }
-
-var counts string
-
-func CountHTTPSend() { counts = "counts http.send, " }
-
 func (f Factory) New() plugins.Plugin {
-	fmt.Printf("plugin %s of %s "+counts+"with %d bytes of hash in %s, %v, ", exphist.Who, f.Build.Version, len(f.Build.DropIn), f.Build.OPA, f.Numbers(nil, nil))
+	fmt.Printf("plugin %s of %s with %d bytes of hash, %v, ", exphist.Who, f.Version, len(f.DropIn), f.Numbers(nil, nil))
 	return &Plugin{f}
 }
 
@@ -253,18 +247,36 @@ func (*Plugin) Name() string { return Name }
 func (p *Plugin) ObserveDecision(_ context.Context, info *server.Info) { fmt.Printf("observed %s, ", info.Path) }
 
 func (p *Plugin) Log(ctx context.Context, info *server.Info) error {
-	known := p.f.Observed != nil && p.f.Observed(ctx, p)
+	known := p.f.Observed != nil && p.f.Observed(ctx)
 	fmt.Printf("logged %s, observed: %t, ", info.Path, known)
 	return nil
 }
+`,
+		"opa/internal/hook/hook.go": "package hook\n",
+		"opa/plugin/register/register.go": `package register
+
+import (
+	"context"
+
+	opa "github.com/open-policy-agent/opa/v1/metrics"
+
+	"` + ourModule + `/opa/plugin"
+	"` + ourModule + `/rollup"
+)
+
+func Factory(version, dropIn string, numbers func([]rollup.Number, opa.Metrics) []rollup.Number, observed func(context.Context) bool) plugin.Factory {
+	return plugin.Factory{Version: version, DropIn: dropIn, Numbers: numbers, Observed: observed}
+}
+
+func Active() bool { return true }
 `,
 	}
 }
 
 // Whether the decision hook is there or not, the plugin works.
 const (
-	hookedPlugin   = "plugin %s of (devel) counts http.send, with 12 bytes of hash in 1.5.0, [{counter_x 1} {timer_x_ns 3}], observed a/b, logged a/b, observed: true, 1.5.0  A"
-	unhookedPlugin = "plugin %s of (devel) counts http.send, with 12 bytes of hash in 1.5.0, [{counter_x 1} {timer_x_ns 3}], logged a/b, observed: false, 1.5.0  A"
+	hookedPlugin   = "plugin %s of (devel) with 12 bytes of hash, [{counter_x 1} {timer_x_ns 3}], observed a/b, logged a/b, observed: true, 1.5.0  A"
+	unhookedPlugin = "plugin %s of (devel) with 12 bytes of hash, [{counter_x 1} {timer_x_ns 3}], logged a/b, observed: false, 1.5.0  A"
 )
 
 func mustFindPlugin(t *testing.T, dir string) *plugin {

@@ -26,7 +26,7 @@ const ourModule = "github.com/regometer/regometer"
 var pluginFolders = map[string][]string{
 	"":     {"exphist", "outcome", "rollup", "internal/grid", "internal/stages", "internal/verdicts"},
 	"prom": {""},
-	"opa":  {"plugin"},
+	"opa":  {"internal/hook", "plugin", "plugin/register"},
 }
 
 // A plugin is the source of the plugin.

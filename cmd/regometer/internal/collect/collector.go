@@ -99,7 +99,7 @@ func (c *Collector) ErrorLog() *log.Logger { return log.New(c.refusals, "", 0) }
 func New(o Options) (*Collector, error) {
 	o.MaxBody, o.MaxEvent = cmp.Or(o.MaxBody, DefaultBody), cmp.Or(o.MaxEvent, DefaultEvent)
 	registry := prometheus.NewRegistry()
-	counter, err := plugin.NewLogCounter(registry, o.Config, plugin.Build{Version: o.Version}, o.Log)
+	counter, err := plugin.NewLogCounter(registry, o.Config, o.Version, o.Log)
 	if err != nil {
 		return nil, err
 	}
