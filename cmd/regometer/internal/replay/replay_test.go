@@ -50,6 +50,9 @@ id := uuid.rfc4122(input.user)
 labels := opa.runtime().config.labels.region
 conflict := input.list[_]
 number := to_number(input.user)
+evaluation := {"decision": allow, "context": {"reasons": deny}}
+evaluations := {"evaluations": [{"decision": e.subject.id == "alice"} | some e in input.evaluations]}
+filter if input.fruits.colour == input.colour
 `
 
 var everyRequest = []request{
@@ -70,6 +73,8 @@ var everyRequest = []request{
 	`/v1/data/every/my-policy/number {"input": {"user": "x"}}`,
 	`/v1/data/every/my-policy/number?strict-builtin-errors=true {"input": {"user": "x"}}`,
 	`/v1/data/every/my-policy/labels {"input": {}}`,
+	`/v1/data/every/my-policy/evaluation {"input": {"user": "bob"}}`, // as AuthZEN asks
+	`/v1/data/every/my-policy/evaluations {"input": {"evaluations": [{"subject": {"id": "alice"}}, {"subject": {"id": "bob"}}]}}`,
 	`/v1/data/every/gone {"input": {}}`,
 	`/v1/data/names/0`,
 	`/v1/data/names/0/x`,
@@ -90,16 +95,18 @@ func TestSameResults(t *testing.T) {
 	}))
 	defer web.Close()
 	dir := lay(t, "every/every.rego", everything, "main.rego", "package system\nmain := data.every[\"my-policy\"].allow", "data.json", `{"names": ["carol", "dave", "erin"]}`)
-	requests := slices.Clone(everyRequest)
+	requests := append(slices.Clone(everyRequest), `/v1/compile/every/my-policy/filter {"input": {"colour": "red"}, "unknowns": ["input.fruits"]}`)
 	for _, rule := range []string{"sent", "quiet", "looked", "now", "dice", "id"} {
 		requests = append(requests, request(fmt.Sprintf(`/v1/data/every/my-policy/%s {"input": {"url": %q, "user": "x"}}`, rule, web.URL)))
 	}
+	const partial = "every/my-policy/filter: 0 of 1 equal, 1 a partial evaluation"
 	for _, logs := range []struct {
 		config string
 		want   string
 	}{
-		{"nd_builtin_cache", ""},
+		{"nd_builtin_cache", partial},
 		{"", `every/my-policy/dice: 0 of 1 equal, 1 rand.intn without a logged answer
+` + partial + `
 every/my-policy/id: 0 of 1 equal, 1 uuid.rfc4122 without a logged answer
 every/my-policy/looked: 0 of 1 equal, 1 net.lookup_ip_addr without a logged answer
 every/my-policy/now: 0 of 1 equal, 1 time.now_ns without a logged answer
@@ -158,14 +165,15 @@ func event(id int, path, rest string) string {
 }
 
 // A decision may have a query in place of its path, as opa-envoy-plugin writes
-// it, and events may be in any wrapper.
+// it, or be one of a batch, and events may be in any wrapper.
 func TestEnvoy(t *testing.T) {
 	t.Parallel()
 	p := loaded(lay(t, "p.rego", "package envoy.authz\nallow := {\"allowed\": input.attributes.request.http.method == \"GET\"}"))
 	const input = `"input":{"attributes":{"request":{"http":{"method":"GET"}}}},"result":{"allowed":true}`
 	log := `{"decision_id":"1","labels":{},"query":"data.envoy.authz.allow",` + input + "}\n" +
+		`{"decision_id":"3","batch_decision_id":"b","labels":{},"path":"envoy/authz/allow",` + input + "}\n" +
 		`{"log":"{\"msg\":\"Decision Log\",` + strings.ReplaceAll(`"decision_id":"2","labels":{},"path":"envoy/authz/allow",`+input, `"`, `\"`) + `}\n","stream":"stderr"}` + "\n"
-	if got := results(replayed(t, log, Options{Policy: p})); !slices.Equal(got, []string{"envoy/authz/allow: 2 of 2 equal"}) {
+	if got := results(replayed(t, log, Options{Policy: p})); !slices.Equal(got, []string{"envoy/authz/allow: 3 of 3 equal"}) {
 		t.Error(got)
 	}
 }
@@ -178,10 +186,12 @@ default allow := false
 allow if input.user == "alice"
 endless := count([x | some x in numbers.range(1, 100000); some y in numbers.range(1, 100000); x == y])
 conflict := input.list[_]
+evaluation := {"decision": allow}
 size := 1`))
 	for _, c := range []struct{ path, rest, want string }{
 		{"p/allow", `"input":{"user":"bob"},"result":true`, toDenied},
 		{"p/allow", `"input":{"user":"alice"},"result":false`, toAllowed},
+		{"p/evaluation", `"input":{"user":"bob"},"result":{"decision":true}`, toDenied},
 		{"p/size", `"input":{},"result":2`, toOther},
 		{"p/size", `"input":{}`, toOther},
 		{"p/endless", `"input":{},"result":2`, "longer than --timeout"},

@@ -93,7 +93,9 @@ decision_logs: {service: log, reporting: {trigger: manual}%s}`,
 		if body == "" {
 			method = http.MethodGet
 		}
-		answer, err := http.DefaultClient.Do(must(http.NewRequest(method, "http://"+server.Addrs()[0]+path, strings.NewReader(body))))
+		ask := must(http.NewRequest(method, "http://"+server.Addrs()[0]+path, strings.NewReader(body)))
+		ask.Header.Set("Accept", "application/vnd.opa.sql.sqlite+json") // of a compilation; others do not read it
+		answer, err := http.DefaultClient.Do(ask)
 		noError(err)
 		must(io.Copy(io.Discard, answer.Body))
 		noError(answer.Body.Close())
