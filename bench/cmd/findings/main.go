@@ -110,14 +110,11 @@ type lab struct {
 	stderr io.Writer
 }
 
-const (
-	faultsHead  = "| fault | size | found | right cause | right time | right figure | other findings |\n|---|---|--:|--:|--:|--:|---|\n"
-	healthyHead = "| healthy logs | decisions | with a fault | rules |\n|---|--:|--:|---|\n"
-)
-
-// tables returns a table of the faults, and one of the healthy logs.
+// tables returns a table of the faults, with a cell for each size, and a
+// paragraph on the healthy logs.
 func (l *lab) tables(ctx context.Context, kinds []kind) (string, error) {
-	faulty, healthy := "", ""
+	var faulty strings.Builder
+	var healthy, wrong []string
 	logs, bad := 0, 0
 	for i := range kinds {
 		k := &kinds[i]
@@ -125,6 +122,7 @@ func (l *lab) tables(ctx context.Context, kinds []kind) (string, error) {
 		if k.rules == nil {
 			n = l.healthy
 		}
+		var cells []string
 		for _, z := range k.sizes {
 			if n == 0 || !l.only.MatchString(k.name+", "+z.text) {
 				continue
@@ -133,33 +131,62 @@ func (l *lab) tables(ctx context.Context, kinds []kind) (string, error) {
 			if err != nil {
 				return "", err
 			}
+			others := ""
+			if len(s.others) > 0 {
+				others = ", and " + listed(s.others)
+			}
+			cells = append(cells, fmt.Sprintf("%s: %d of %d%s%s", z.text, s.found, n, s.less(), others))
 			if k.rules == nil {
 				logs, bad = logs+n, bad+s.wrong
-				healthy += fmt.Sprintf("| %s | %s | %d of %d | %s |\n", k.name, z.text, s.wrong, n, listed(s.others))
-				continue
 			}
-			figure := "–"
-			if s.judged > 0 {
-				figure = fmt.Sprintf("%d of %d", s.figure, s.judged)
+			if k.rules == nil && s.wrong > 0 {
+				wrong = append(wrong, fmt.Sprintf("%s of %s decisions: %d of %d%s", k.name, z.text, s.wrong, n, others))
 			}
-			faulty += fmt.Sprintf("| %s | %s | %d of %d | %d | %d | %s | %s |\n", k.name, z.text, s.found, n, s.cause, s.time, figure, listed(s.others))
+		}
+		switch {
+		case cells == nil:
+		case k.rules == nil:
+			healthy = append(healthy, k.name)
+		default:
+			fmt.Fprintf(&faulty, "| %s | %s |\n", k.name, strings.Join(cells, " | "))
 		}
 	}
-	if faulty != "" {
-		faulty = faultsHead + faulty + "\n"
+	var text string
+	if faulty.Len() > 0 {
+		text = "| fault | size: found | size: found | size: found |\n|---|---|---|---|\n" + faulty.String() + "\n"
 	}
 	if logs > 0 {
 		low, high := contrast.Wilson(float64(bad)/float64(logs), float64(logs))
-		healthy = healthyHead + healthy
-		healthy += fmt.Sprintf("| all | | %d of %d: %.2f %% to %.2f %% with 95 %% confidence (Wilson) | |\n", bad, logs, 100*low, 100*high)
+		text += fmt.Sprintf("Of %d healthy logs, %d have a fault: %.2f %% to %.2f %% with 95 %% confidence (Wilson). They are: %s.\n",
+			logs, bad, 100*low, 100*high, strings.Join(healthy, "; "))
 	}
-	return faulty + healthy, nil
+	if wrong != nil {
+		text += "A fault have " + strings.Join(wrong, "; ") + ".\n"
+	}
+	return text, nil
 }
 
 // A score counts the verdicts on the logs of one line of a table.
 type score struct {
 	found, cause, time, figure, judged, wrong int
 	others                                    map[string]int
+}
+
+// less says in how many of the logs in which a fault is found less is right.
+func (c *score) less() string {
+	var less []string
+	for _, right := range []struct {
+		what  string
+		n, of int
+	}{{"cause", c.cause, c.found}, {"time", c.time, c.found}, {"figures", c.figure, c.judged}} {
+		if right.n < right.of {
+			less = append(less, fmt.Sprintf("%s %d", right.what, right.n))
+		}
+	}
+	if less == nil {
+		return ""
+	}
+	return " (" + strings.Join(less, ", ") + ")"
 }
 
 func (l *lab) score(ctx context.Context, k *kind, z size, logs int) (score, error) {

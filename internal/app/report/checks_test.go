@@ -10,7 +10,7 @@ import (
 
 func TestChecks(t *testing.T) {
 	t.Parallel()
-	r := &Report{Findings: []Finding{{Rule: "errors_rose", Text: "a"}, {Rule: "errors_rose", Text: "b"}, {Rule: "path_long_tail", Text: "c"}}, By: "hour", Total: Group{Decisions: 1}}
+	r := &Report{Findings: []Finding{{Rule: "errors_rose", Text: "a"}, {Rule: "errors_rose", Text: "b"}, {Rule: "queries_recompiled", Text: "c"}}, By: "hour", Total: Group{Decisions: 1}}
 	got := map[string]string{}
 	for _, c := range r.Checks([]string{"errors_rose", "path_undefined"}) {
 		if len(c.Texts) > 0 || c.Failed {

@@ -83,11 +83,9 @@ const (
 	handlerShare     = 0.5                    // of the time
 	handlerMean      = 500 * time.Microsecond // self time per decision
 
-	tailCount          = 1000                  // decisions of a path
-	tailTimes          = 20                    // p99 divided by the median
-	tailLeast          = 10 * time.Millisecond // p99
-	undefinedDecisions = 100                   // decisions of such paths
-	undefinedShare     = 0.95                  // of the decisions of each path
+	httpTimes          = 20   // a slow call divided by the median
+	undefinedDecisions = 100  // decisions of such paths
+	undefinedShare     = 0.95 // of the decisions of each path
 
 	gapShare     = 0.01 // of the decisions; a finding needs more
 	wrapperShare = 0.01 // of the times; a finding needs more
@@ -135,7 +133,6 @@ var rules = []rule{
 	{"http_send_uncached", Info, needsDuration, say(httpUncached)},
 	{"queries_recompiled", Info, needsDuration, say(queriesRecompiled)},
 	{"handler_outside_rego", Info, needsDuration, say(handlerOutside)},
-	{"path_long_tail", Info, needsPaths | needsDuration, pathLongTail},
 	{"events_large", Info, 0, eventsLarge},
 	{"uploads_failed", Info, 0, saidByOPA("uploads of its decision log failed", "OPA tries them again, so this alone loses no decision. "+
 		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
@@ -251,12 +248,12 @@ func httpSlow(r *Report) (f Finding) {
 			continue
 		}
 		long, usual := d.Quantile(1-part), d.Quantile(0.5)
-		if long < slowest || long < tailTimes*usual {
+		if long < slowest || long < httpTimes*usual {
 			continue
 		}
 		slowest = long
 		for step := part; step > 1e-6; step /= 2 { // the share that takes as long as a second, or 20 times the median
-			if part+step < 0.5 && d.Quantile(1-part-step) >= max(float64(time.Second), tailTimes*usual) {
+			if part+step < 0.5 && d.Quantile(1-part-step) >= max(float64(time.Second), httpTimes*usual) {
 				part, step = part+step, 4*step
 			}
 		}
@@ -264,7 +261,7 @@ func httpSlow(r *Report) (f Finding) {
 		f.Figures = map[string]float64{"median_ns": usual, "max_ns": float64(d.Max()), "share": part, "decisions": math.Round(part * n)}
 		f.Text = fmt.Sprintf("%s of the calls of `http.send` on path %s (%s of %s) take %s or more, and at most %s. The median is %s.",
 			text.Percent(part), name(g.Key), text.Count(uint64(math.Round(part*n))), text.Count(d.Count()),
-			text.Duration(max(float64(time.Second), tailTimes*usual)), text.Duration(float64(d.Max())), text.Duration(usual)) + stageAdvice[ofHTTP]
+			text.Duration(max(float64(time.Second), httpTimes*usual)), text.Duration(float64(d.Max())), text.Duration(usual)) + stageAdvice[ofHTTP]
 	}
 	if f.Text != "" {
 		f.setTimes(r.From, r.To)
@@ -320,41 +317,6 @@ func handlerOutside(r *Report) string {
 		return finding + "Send only the parts of the input that policies read, and check whether clients send the input slowly."
 	}
 	return finding + "Check whether OPA waits for a processor. If it does, raise its CPU limit, or spread the load over more instances."
-}
-
-func pathLongTail(r *Report) (f Finding) {
-	if r.slowerElsewhere() {
-		return f
-	}
-	var found, paths []string
-	advice := ""
-	for _, g := range r.Groups.Sums() {
-		s := Outermost(g.Stages)
-		if r.By != "path" || g.Key == rollup.Other || s == nil || s.Durations.Count() < tailCount {
-			continue
-		}
-		q := quantiles(&s.Durations)
-		if q[p99] < int64(tailLeast) || q[p99]/tailTimes < q[p50] {
-			continue
-		}
-		paths = append(paths, patternOf(g.Key))
-		where := ""
-		for i, name := range [...]string{ofHTTP: httpStage, ofCompile: compileStage, ofInput: inputStage} {
-			if d := &stage(g.Stages, name).Durations; name != "" && d.Count() >= s.Durations.Count()/tailTimes && d.Quantile(0.99) >= float64(q[p99])/2 {
-				where, advice, f.Stage = ", most of it in stage `"+name+"`", stageAdvice[i], name
-			}
-		}
-		found = append(found, fmt.Sprintf("%s (median %s, p99 %s%s, %s decisions)", name(g.Key),
-			text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), where, text.Count(s.Durations.Count())))
-	}
-	if len(found) == 0 {
-		return f
-	}
-	f.Text = fmt.Sprintf("In %s, the slowest hundredth of the decisions takes far longer than the usual decision: %s. "+
-		"Find out whether it is so at certain times.%s",
-		text.Plural(len(found), "path"), listed(found, func(s string) string { return s }), advice)
-	r.suggest(&f, "hour", paths[:min(3, len(paths))], time.Time{}, time.Time{}, "--slowest", "10")
-	return f
 }
 
 func pathUndefined(r *Report) (f Finding) {

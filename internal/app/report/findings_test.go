@@ -80,7 +80,6 @@ var ruleTests = []struct {
 	{"http_send_uncached", healthy(), nil},                       // no http.send
 	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(10)), []string{"In 10 decisions, a call of `http.send` did not end", "10 of them have the path `rbac/allow`."}},
 	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(9)), nil},
-	{"path_long_tail", slowSend(30), []string{"most of it in stage `rego_builtin_http_send`", "Look at the other server"}},
 	{"http_send_slow", slowSend(30), []string{"3.0 % of the calls of `http.send` on path `p` (30 of 1,000) take 1.00 s or more", "The median is 1.0", "--by hour --path p"}},
 	{"http_send_slow", slowSend(19), nil},
 	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
@@ -103,15 +102,8 @@ var ruleTests = []struct {
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 502 * us}), nil}, // less than half
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 99 * us, evaluationStage: 400 * us}), nil},  // a short time
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{evaluationStage: 5 * ms}), nil},                                                 // all in the rest
-	{"path_long_tail", tailReport(1000, ms/2, 11*ms), []string{"In 1 path, ", ": `rbac/allow` (median 505 µs, p99 10.9 ms, 1,000 decisions)"}},
-	{"path_long_tail", tailReport(999, ms/2, 11*ms), nil},                                                               // too few
-	{"path_long_tail", tailReport(1000, ms, 19*ms), nil},                                                                // less than 20 times
-	{"path_long_tail", tailReport(1000, ms/4, 9900*us), nil},                                                            // less than 10 ms
-	{"path_long_tail", with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil}, // the group of others
-	{"path_long_tail", with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.Groups.At(0).Stages = nil }), nil},       // no stages
-	{"path_long_tail", with(tailReport(1000, ms/2, 11*ms), func(r *Report) { r.By = "hour" }), nil},                     // not by path
 	{"path_undefined", undefinedReport(40, 60), []string{"2 paths hardly ever had a result, in 100 decisions (9.1 % of all): `gone/1` (60), `gone/0` (40). "}},
-	{"path_undefined", undefinedReport(40, 59), nil},                                                                                                        // too few
+	{"path_undefined", undefinedReport(40, 59), nil}, // too few
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{outcome.Undefined: 94, outcome.Allowed: 6} }), nil}, // sometimes defined
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil},                                              // the group of others
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                            // not by path
@@ -160,7 +152,6 @@ var ruleTests = []struct {
 	{"http_send_uncached", httpReport(100, 10*ms, 30, 0), []string{"30.0 % of its answers"}},
 	{"revision_slower", revisions(160*us, 160*us), nil}, // slices of later revisions say nothing of one
 	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs", "It also became slower with 1 other revision."}},
-	{"path_long_tail", tails(), []string{"In 4 paths, ", ": `p0` ", "`p2` (median 1", ") and 1 more.", "report --by hour --path p0 --path p1 --path p2 --slowest 10"}},
 }
 
 // healthy returns a report of which there is nothing to say.
@@ -238,13 +229,6 @@ func compileReport(path string, n, compiled int) *Report {
 	return reportOf(
 		groupOf("x", [6]uint64{uint64(n - compiled)}, stageOf(evaluationStage, 100*us)),
 		groupOf(path, [6]uint64{uint64(compiled)}, stageOf(compileStage, same(compiled, 300*us)...)))
-}
-
-func tailReport(n int, usual, slow time.Duration) *Report {
-	tail := (n + 99) / 100
-	return reportOf(groupOf("rbac/allow", [6]uint64{uint64(n)},
-		stageOf(evaluationStage, same(n, usual)...),
-		stageOf(handlerStage, append(same(n-tail-1, usual), same(tail+1, slow)...)...)))
 }
 
 func undefinedReport(decisions ...uint64) *Report {
@@ -345,15 +329,6 @@ func TestRules(t *testing.T) {
 	if text := findingOf(revisionReport(30, 30, 100*us, 160*us), "revision_slower").Text; strings.Contains(text, "more.") {
 		t.Error(text)
 	}
-}
-
-// tails returns a report of paths with long tails, by different stages.
-func tails() *Report {
-	var groups []Group
-	for i, stage := range []string{handlerStage, decisionStage, evaluationStage, "regovm_eval"} {
-		groups = append(groups, groupOf(fmt.Sprint("p", i), [6]uint64{1000}, stageOf(stage, append(same(900, us), same(100, 50*ms)...)...)))
-	}
-	return reportOf(groups...)
 }
 
 // revisions returns a report of three revisions. The second one is slower than
