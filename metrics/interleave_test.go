@@ -19,7 +19,7 @@ import (
 // whose atomics and clock are the program's own.
 func TestTimerInEveryOrder(t *testing.T) {
 	t.Parallel()
-	timer, err := regometer.DropIn.ReadFile("metrics/timer.go")
+	timer, err := regometer.Files.ReadFile("metrics/timer.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,10 +31,10 @@ func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 		}
 	}
 	for _, t := range s.Counters {
-		b.counter(&f.counters, float64(t.Total), t.Counter)
+		b.counter(&f.counters, float64(t.Total), t.Name)
 	}
 	for _, t := range s.Errors {
-		b.counter(&f.errors, float64(t.Total), t.Code)
+		b.counter(&f.errors, float64(t.Total), t.Name)
 	}
 	b.counter(&f.overflow, float64(s.Overflow.Paths), "path")
 	b.counter(&f.overflow, float64(s.Overflow.Stages), "stage")

@@ -115,10 +115,10 @@ func numbersOf(s *rollup.Snapshot) map[string]uint64 {
 	}
 	add("all", s.Stages)
 	for _, c := range s.Counters {
-		all["counter "+c.Counter] = c.Total
+		all["counter "+c.Name] = c.Total
 	}
 	for _, e := range s.Errors {
-		all["code "+e.Code] = e.Total
+		all["code "+e.Name] = e.Total
 	}
 	return all
 }

@@ -42,7 +42,7 @@ func Example() {
 	fmt.Println("over all paths:")
 	printStages(s.Stages)
 	for _, c := range s.Counters {
-		fmt.Printf("%s: %d\n", c.Counter, c.Total)
+		fmt.Printf("%s: %d\n", c.Name, c.Total)
 	}
 	// Output:
 	// http/authz/allow: 90 allowed

@@ -60,14 +60,14 @@ func (r *Rollup) Merge(s *Snapshot) error {
 		}
 	}
 	for _, c := range s.Counters {
-		m := r.metrics.find(stages.KeyOf(stages.Counter, c.Counter))
+		m := r.metrics.find(stages.KeyOf(stages.Counter, c.Name))
 		r.counters[m.Column].add(c.Total)
 		if m.Overflows {
 			r.overflow.counters.Add(c.Total)
 		}
 	}
 	for _, e := range s.Errors {
-		r.errors[r.indexOfCode(e.Code)].Add(e.Total)
+		r.errors[r.indexOfCode(e.Name)].Add(e.Total)
 	}
 	r.overflow.paths.Add(s.Overflow.Paths)
 	r.overflow.stages.Add(s.Overflow.Stages)

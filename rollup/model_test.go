@@ -246,13 +246,13 @@ func snapshotContents(t *testing.T, s *rollup.Snapshot) contents {
 		}
 	}
 	for _, total := range s.Counters {
-		if _, ok := c.Counters[total.Counter]; ok {
-			t.Errorf("counter %q is there twice", total.Counter)
+		if _, ok := c.Counters[total.Name]; ok {
+			t.Errorf("counter %q is there twice", total.Name)
 		}
-		c.Counters[total.Counter] = total.Total
+		c.Counters[total.Name] = total.Total
 	}
 	for _, e := range s.Errors {
-		c.Errors[e.Code] = e.Total
+		c.Errors[e.Name] = e.Total
 	}
 	return c
 }

@@ -99,7 +99,7 @@ func TestOptionsStages(t *testing.T) {
 	if want := []string{rollup.Other, "server_handler", "rego_query_eval", "disk_read", "inner", "outer", "anywhere"}; !slices.Equal(order, want) {
 		t.Errorf("the stages are %q, want %q", order, want)
 	}
-	if want := []rollup.CounterTotal{{rollup.Other, 6}, {"mine", 5}}; !slices.Equal(s.Counters, want) {
+	if want := []rollup.Total{{rollup.Other, 6}, {"mine", 5}}; !slices.Equal(s.Counters, want) {
 		t.Errorf("the counters are %+v, want %+v", s.Counters, want)
 	}
 	if s.Overflow != (rollup.Overflow{}) {

@@ -238,7 +238,7 @@ func TestLabels(t *testing.T) {
 		if got, want := selfTimes(s.Stages), (map[string]uint64{rollup.Other: 12, longest: 24}); !maps.Equal(got, want) {
 			t.Errorf("the self times are %.80v, want %.80v", got, want)
 		}
-		if want := []rollup.CounterTotal{{rollup.Other, 36}, {longest, 24}}; !slices.Equal(s.Counters, want) {
+		if want := []rollup.Total{{rollup.Other, 36}, {longest, 24}}; !slices.Equal(s.Counters, want) {
 			t.Errorf("the counters are %.80v, want %.80v", s.Counters, want)
 		}
 		if want := (rollup.Overflow{Paths: 2, Stages: 12, Counters: 36}); s.Overflow != want {

@@ -17,8 +17,8 @@ import (
 type Snapshot struct {
 	Paths    []Path // path Other first, unless it is empty; then the others in the order of Rollup.Labels
 	Stages   []StageTotal
-	Counters []CounterTotal
-	Errors   []ErrorTotal
+	Counters []Total
+	Errors   []Total // the code Other stands for other codes and for errors without a code
 	Overflow Overflow
 }
 
@@ -72,16 +72,10 @@ func (t *StageTotal) Unfinished() iter.Seq2[string, uint64] {
 	}
 }
 
-// CounterTotal is the total of a counter over all decisions, modulo 2^64.
-type CounterTotal struct {
-	Counter string
-	Total   uint64
-}
-
-// ErrorTotal counts decisions that ended in an error with this code. The code
-// Other stands for other codes and for errors without a code.
-type ErrorTotal struct {
-	Code  string
+// Total is the total of a counter over all decisions, modulo 2^64, or the number
+// of decisions that ended in an error with this code.
+type Total struct {
+	Name  string
 	Total uint64
 }
 
@@ -160,7 +154,7 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 	s.Counters = s.Counters[:0]
 	for column, name := range r.metrics.counters {
 		if c := &r.counters[column]; c.seen.Load() {
-			s.Counters = append(s.Counters, CounterTotal{name, c.total.Load()})
+			s.Counters = append(s.Counters, Total{name, c.total.Load()})
 		}
 	}
 	s.Errors = s.Errors[:0]
@@ -170,7 +164,7 @@ func (r *Rollup) Snapshot(s *Snapshot) {
 			if i < len(r.codes) {
 				code = r.codes[i]
 			}
-			s.Errors = append(s.Errors, ErrorTotal{code, n})
+			s.Errors = append(s.Errors, Total{code, n})
 		}
 	}
 }

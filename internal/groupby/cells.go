@@ -20,7 +20,7 @@ type group struct {
 	key    string
 	cells  []cell // by index; each has at least one decision
 	recent int    // the place in cells of the cell that was used last
-	errors []rollup.ErrorTotal
+	errors []stages.ErrorTotal
 	sizes  Sizes
 	period
 }
@@ -104,10 +104,10 @@ func (c *cell) decisions() (n uint64) {
 
 // addError counts n errors of a code.
 func (x *group) addError(code string, n uint64) {
-	at := slices.IndexFunc(x.errors, func(e rollup.ErrorTotal) bool { return e.Code == code })
+	at := slices.IndexFunc(x.errors, func(e stages.ErrorTotal) bool { return e.Code == code })
 	if at < 0 {
 		at = len(x.errors)
-		x.errors = append(x.errors, rollup.ErrorTotal{Code: code})
+		x.errors = append(x.errors, stages.ErrorTotal{Code: code})
 	}
 	x.errors[at].Total += n
 }

@@ -349,7 +349,7 @@ func modelText(l Limits, events []event) string {
 		x := &Group{Key: key, First: cell.first, Last: cell.last, Outcomes: cell.outcomes}
 		x.Counters, x.Stages = cell.read()
 		for _, code := range slices.Sorted(maps.Keys(errors[key])) {
-			x.Errors = append(x.Errors, rollup.ErrorTotal{Code: code, Total: errors[key][code]})
+			x.Errors = append(x.Errors, stages.ErrorTotal{Code: code, Total: errors[key][code]})
 		}
 		for _, begin := range slices.Sorted(maps.Keys(parts[key])) {
 			s := Slice{Begin: begin, Outcomes: parts[key][begin].outcomes}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -21,7 +22,7 @@ type Group struct {
 	// logread.NoTime.
 	First, Last int64
 	Outcomes    [6]uint64           // by Outcome
-	Errors      []rollup.ErrorTotal // sorted by code; unknown codes are Other
+	Errors      []stages.ErrorTotal // sorted by code; unknown codes are Other
 	Counters    []Counter           // sorted by name; none is 0
 	Stages      []Stage             // sorted by name
 	Sizes       Sizes
@@ -125,7 +126,7 @@ func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
 func (g *Groups) read(x *group, to *Group, parts, sum bool) {
 	to.Key, to.First, to.Last, to.Sizes = x.key, x.first, x.last, x.sizes
 	to.Errors = append(to.Errors[:0], x.errors...)
-	slices.SortFunc(to.Errors, func(a, b rollup.ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
+	slices.SortFunc(to.Errors, func(a, b stages.ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
 	to.Slices = to.Slices[:0]
 	whole := new(cell)
 	for i := range x.cells {

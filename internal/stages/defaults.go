@@ -119,3 +119,9 @@ var errorCodes = []string{
 // ErrorCodes returns the error codes of all supported releases of OPA, sorted.
 // These codes have a label of their own. The caller owns the slice.
 func ErrorCodes() []string { return slices.Clone(errorCodes) }
+
+// ErrorTotal counts decisions of logs that ended in an error with this code.
+type ErrorTotal struct {
+	Code  string
+	Total uint64
+}

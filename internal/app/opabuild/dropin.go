@@ -25,9 +25,9 @@ type dropIn map[string][]byte
 // embedded in this program.
 func loadDropIn() dropIn {
 	d := dropIn{}
-	names, _ := fs.Glob(regometer.DropIn, "metrics/*.go") // the pattern is valid
+	names, _ := fs.Glob(regometer.Files, "metrics/*.go") // the pattern is valid
 	for _, name := range names {
-		d[path.Base(name)], _ = regometer.DropIn.ReadFile(name) // it is in memory
+		d[path.Base(name)], _ = regometer.Files.ReadFile(name) // it is in memory
 	}
 	return d
 }

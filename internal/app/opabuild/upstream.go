@@ -52,7 +52,7 @@ func (d dropIn) upstream(root string) (_ dropIn, note string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	ourGo, err := language(regometer.DropIn)
+	ourGo, err := language(regometer.Files)
 	if err != nil {
 		return nil, "", err
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
-	"github.com/regometer/regometer/rollup"
 )
 
 var (
@@ -443,7 +443,7 @@ func TestSize(t *testing.T) {
 		stage.Name = name
 		g.Stages = append(g.Stages, stage)
 		g.Counters = append(g.Counters, groupby.Counter{Name: name, Total: groupby.Sum{Lo: 1}})
-		g.Errors = append(g.Errors, rollup.ErrorTotal{Code: name, Total: 1})
+		g.Errors = append(g.Errors, stages.ErrorTotal{Code: name, Total: 1})
 		place := report.Place{File: name, Line: 1}
 		r.Findings = append(r.Findings, report.Finding{Rule: name, Text: strings.Repeat(name, 10)})
 		r.Inputs.Problems = append(r.Inputs.Problems, report.Problem{Kind: name, First: slices.Repeat([]report.Place{place}, 5)})

@@ -13,7 +13,7 @@ import (
 	"github.com/regometer/regometer/internal/app/report"
 	"github.com/regometer/regometer/internal/app/samplelog"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // reports are the reports whose pages the tests look at, by name.
@@ -125,7 +125,7 @@ func hostile(t testing.TB) *report.Report {
 	for i := range r.Groups.Len() {
 		g := *r.Groups.At(i)
 		text := hostileTexts[index(g.Key)]
-		g.Key, g.Errors = text, []rollup.ErrorTotal{{Code: text, Total: 1}}
+		g.Key, g.Errors = text, []stages.ErrorTotal{{Code: text, Total: 1}}
 		g.Counters = []groupby.Counter{{Name: text, Total: groupby.Sum{Hi: 1, Lo: 1}}}
 		rename(g.Stages)
 		for _, s := range g.Slices {

@@ -17,7 +17,6 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
-	"github.com/regometer/regometer/rollup"
 )
 
 // The limits of the lists on a page.
@@ -243,7 +242,7 @@ func (v *view) Details() (all []detail) {
 		d := detail{Name: keyText(g.Key), Summary: text.Plural(g.Decisions, "decision"), Stages: stagesOf("stages of "+keyText(g.Key), g)}
 		for _, line := range [][2]string{
 			{"Outcomes", joined(outcomesOf(g), maxRows, func(e entry) string { return e.Text })},
-			{"Errors", joined(g.Errors, maxRows, func(e rollup.ErrorTotal) string { return keyText(e.Code) + " " + text.Count(e.Total) })},
+			{"Errors", joined(g.Errors, maxRows, func(e stages.ErrorTotal) string { return keyText(e.Code) + " " + text.Count(e.Total) })},
 			{"Counters", joined(g.Counters, maxRows, func(c groupby.Counter) string { return keyText(c.Name) + " " + total(c.Total) })},
 		} {
 			if line[1] != "" {

@@ -14,15 +14,15 @@ import (
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 // commonest returns a sentence about the most frequent error code, or "".
-func commonest(errors []rollup.ErrorTotal) string {
+func commonest(errors []stages.ErrorTotal) string {
 	if len(errors) == 0 {
 		return ""
 	}
-	most := slices.MaxFunc(errors, func(a, b rollup.ErrorTotal) int { return cmp.Compare(a.Total, b.Total) })
+	most := slices.MaxFunc(errors, func(a, b stages.ErrorTotal) int { return cmp.Compare(a.Total, b.Total) })
 	return fmt.Sprintf(" The most frequent error of the log is %s (%s).", name(most.Code), text.Count(most.Total))
 }
 

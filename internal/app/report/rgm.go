@@ -16,8 +16,8 @@ import (
 
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
-	"github.com/regometer/regometer/rollup"
 )
 
 // docs/rgm.md describes the JSON of saved Data. Change it together with this
@@ -254,7 +254,7 @@ func (x *Data) insert(line *savedSlice) (*groupby.Part, error) {
 	}
 	g := groupby.Group{Key: line.Key, First: line.From, Last: line.To, Sizes: line.Sizes}
 	for _, e := range line.Errors {
-		g.Errors = append(g.Errors, rollup.ErrorTotal(e))
+		g.Errors = append(g.Errors, stages.ErrorTotal(e))
 	}
 	return (*tables[i]).Insert(&g)
 }

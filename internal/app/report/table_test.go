@@ -14,7 +14,7 @@ import (
 	"github.com/regometer/regometer/internal/app/output"
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/rollup"
+	"github.com/regometer/regometer/internal/stages"
 )
 
 func tableOf(t *testing.T, r *Report, o output.Options) string {
@@ -32,7 +32,7 @@ func TestTableFits(t *testing.T) {
 	}
 	r.Groups = GroupsOf(append(groups, groupOf(strings.Repeat("很长", 300)+hostile, [6]uint64{1e18, 1e18},
 		groupby.Stage{Name: strings.Repeat("s\u0301", 200)}, stageOf("eon", 1<<62)))...)
-	r.Groups.At(0).Errors = append(r.Groups.At(0).Errors, rollup.ErrorTotal{Code: strings.Repeat(hostile, 1000), Total: 99})
+	r.Groups.At(0).Errors = append(r.Groups.At(0).Errors, stages.ErrorTotal{Code: strings.Repeat(hostile, 1000), Total: 99})
 	r.Slowest[1].Took = 1<<63 - 1
 	r.Slowest[1].Stages = []StageTime{{strings.Repeat("x", 500), 1}}
 	r.Findings = append(r.Findings, Finding{Rule: hostile, Text: strings.Repeat("no-space", 100), Command: hostile})
@@ -70,7 +70,7 @@ func TestTableOfHealthyLog(t *testing.T) {
 func TestGroupText(t *testing.T) {
 	g := groupOf("p", [6]uint64{1, 2, 3, 4, 5000, 6})
 	for _, code := range []string{"a", "b", "c\n", "d"} {
-		g.Errors = append(g.Errors, rollup.ErrorTotal{Code: code, Total: uint64(len(g.Errors) + 1)})
+		g.Errors = append(g.Errors, stages.ErrorTotal{Code: code, Total: uint64(len(g.Errors) + 1)})
 	}
 	g.Counters = []groupby.Counter{{Name: queryHits, Total: groupby.Sum{Lo: 9}}}
 	want := "5,016 decisions: 1 allowed, 2 denied, 3 with another result, 4 undefined, 5,000 failed, 6 cancelled. " +

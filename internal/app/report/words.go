@@ -11,8 +11,8 @@ import (
 
 	"github.com/regometer/regometer/internal/app/text"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
-	"github.com/regometer/regometer/rollup"
 )
 
 // shown returns the first top groups, or all if top is 0.
@@ -91,10 +91,10 @@ func groupText(g *Group) string {
 }
 
 // errorCodes lists the three most frequent codes.
-func errorCodes(errors []rollup.ErrorTotal) string {
+func errorCodes(errors []stages.ErrorTotal) string {
 	sorted := slices.Clone(errors)
-	slices.SortStableFunc(sorted, func(a, b rollup.ErrorTotal) int { return cmp.Compare(b.Total, a.Total) })
-	return listed(sorted, func(e rollup.ErrorTotal) string { return text.Fit(e.Code, 80) + " " + text.Count(e.Total) })
+	slices.SortStableFunc(sorted, func(a, b stages.ErrorTotal) int { return cmp.Compare(b.Total, a.Total) })
+	return listed(sorted, func(e stages.ErrorTotal) string { return text.Fit(e.Code, 80) + " " + text.Count(e.Total) })
 }
 
 // listed writes the first three things, and says how many more there are.

@@ -173,7 +173,7 @@ const policyFolder = "policy"
 // writePolicy writes the example policy into a new folder, with the URL of
 // isOnCall among its data.
 func writePolicy(folder, url string) error {
-	policy, err := fs.Sub(regometer.ExamplePolicy, "examples/policy")
+	policy, err := fs.Sub(regometer.Files, "examples/policy")
 	if err != nil {
 		return err
 	}
