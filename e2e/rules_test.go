@@ -40,8 +40,8 @@ func alerts(t *testing.T) (all []rulefmt.Rule) {
 func TestRules(t *testing.T) {
 	t.Parallel()
 	harness.Promtool(t, "check", "rules", "--lint-fatal", nativeRules, classicRules, alertRules)
-	for name, recording := range map[string]string{"native": "recording-rules.yaml", "classic": "recording-rules-classic.yaml"} {
-		t.Run(name, func(t *testing.T) {
+	for _, recording := range long([]string{"recording-rules.yaml", "recording-rules-classic.yaml"}, []string{"recording-rules.yaml"}) {
+		t.Run(recording, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			require.NoError(t, os.CopyFS(dir, os.DirFS(harness.Root+"/dashboards")))

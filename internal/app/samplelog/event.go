@@ -51,15 +51,15 @@ func uuid(s *source) string {
 
 // eventOf returns an event, which is valid until the next call.
 func (w *writer) eventOf(d *decision) []byte {
-	values, b := w.values(d), append(w.buffer[:0], '{')
+	values := w.values(d)
+	w.buffer = append(w.buffer[:0], '{')
 	for _, field := range w.format.fields {
 		if value := values[field]; value != "" {
-			b = appendField(b, field, value)
+			w.buffer = appendField(w.buffer, field, value)
 		}
 	}
-	b[len(b)-1] = '}'
-	w.buffer = b
-	return b
+	w.buffer[len(w.buffer)-1] = '}'
+	return w.buffer
 }
 
 // appendField appends a field, whose value is JSON, and a comma.
