@@ -111,8 +111,10 @@ fuzz: ## Run each fuzz target, or those whose folder and name match TARGETS, for
 ##### Inside OPA
 
 .PHONY: verify
-verify: ## Run OPA's own tests with and without the drop-in: about ten minutes
+verify: ## Run OPA's own tests with and without the drop-in, and OPA's linter on it: about ten minutes
 	$(GO) run ./cmd/regometer verify
+	tree=$$(mktemp -d) && trap 'rm -rf "$$tree"' EXIT && $(GO) run ./cmd/regometer build --pure --write-source "$$tree" && cd "$$tree" && \
+		CGO_ENABLED=0 $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$$(sed -n 's/^GOLANGCI_LINT_VERSION[ :]*= *//p' Makefile) run ./v1/metrics/...
 
 # Modules that the module proxy has with their tests. Others, such as
 # opa-envoy-plugin, lack files that their tests read. The tests run in copies,

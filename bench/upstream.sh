@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Writes the series for OPA as patches to dist/upstream. Then it tests each step
-# with OPA's tests and linter and with the tests in bench/difftest. "quick" runs
-# only the tests of v1/metrics and bench/difftest, and only with all steps.
-# "patches" runs no tests.
+# Writes the series for OPA as patches to dist/upstream. It tests each step with
+# OPA's tests and linter and with the tests in bench/difftest. "quick" runs only
+# the tests of v1/metrics and bench/difftest, and only with all steps. "patches"
+# runs no tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-packages=v1/metrics,v1/util,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,cmd
+packages=v1/metrics,v1/util,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/logging,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,internal/logging,cmd
 folders=(internal/app/opabuild/_upstream/[0-9]*)
 steps=("${folders[@]##*/[0-9][0-9]-}")
 first=1
@@ -18,33 +18,42 @@ esac
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-go build -o "$work/upstream" ./bench/cmd/upstream
 go build -o "$work/regometer" ./cmd/regometer
 opa=$work/opa
 
 # Who sends a patch becomes its author: see docs/upstream.md. The user's settings,
 # such as signatures and hooks, must not show in the patches.
 git() {
-	GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 command git -C "$opa" -c user.name='Your Name' -c user.email=you@example.com "$@"
+	GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 command git -c user.name='Your Name' -c user.email=you@example.com \
+		--git-dir="$work/git" --work-tree="$opa" "$@"
 }
-commit() { git add --all --force && git commit --quiet --cleanup=verbatim --file=- && git tag "step-$1"; }
-"$work/upstream" "$opa"
+# Puts OPA with the flags of regometer build in place of the last step's.
+source() {
+	rm -rf "$opa"
+	"$work/regometer" build "$1" --write-source "$opa" >"$work/log" 2>&1 || { cat "$work/log" >&2 && false; }
+	rm -f "$opa/regometer_build.go"
+	git add --all --force
+}
 git init --quiet
-echo OPA | commit 0
+source --unmodified
+git commit --quiet --message OPA
+git tag step-0
 for n in $(seq ${#steps[@]}); do
-	"$work/upstream" "$opa" "$n" >"$work/message"
-	commit "$n" <"$work/message"
-done
-rm -rf dist/upstream
-git format-patch --output-directory="$PWD/dist/upstream" step-0
-
-for n in $(seq "$first" ${#steps[@]}); do
+	source --upstream="$n"
+	git commit --quiet --cleanup=verbatim --file="${folders[n - 1]}/message.txt"
+	[ "$n" -ge "$first" ] || continue
 	printf '\nstep %d: %s\n' "$n" "${steps[n - 1]}"
 	"$work/regometer" verify --upstream="$n" --packages "$packages"
-	git checkout --quiet --force "step-$n"
+	if [ -z "${1-}" ]; then
+		changed=$(git diff --name-only HEAD~ -- '*.go' | xargs -n 1 dirname | sort -u | sed 's:^:./:')
+		linter=github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(sed -n 's/^GOLANGCI_LINT_VERSION[ :]*= *//p' "$opa/Makefile")
+		(cd "$opa" && CGO_ENABLED=0 go run "$linter" run --allow-parallel-runners $changed)
+	fi
 	cp bench/go.mod bench/go.sum "$work"
 	go mod edit -replace=github.com/open-policy-agent/opa="$opa" -replace=github.com/regometer/regometer="$PWD" \
 		-replace=github.com/regometer/regometer/opa="$PWD/opa" -replace=github.com/regometer/regometer/prom="$PWD/prom" \
 		-replace=github.com/regometer/regometer/internal/app="$PWD/internal/app" "$work/go.mod"
 	(cd bench && GOWORK=off REGOMETER_UPSTREAM_STEPS="${steps[*]:0:n}" go test -mod=mod -modfile="$work/go.mod" ./difftest)
 done
+rm -rf dist/upstream
+git format-patch --output-directory="$PWD/dist/upstream" step-0

@@ -12,10 +12,12 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,9 +25,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/regometer/regometer/internal/app/opabuild"
-	"github.com/regometer/regometer/internal/app/opaserver"
 )
 
 const requestPolicy = `package test
@@ -65,12 +64,14 @@ func TestRandomRequests(t *testing.T) {
 		t.Skip("builds OPA twice: set REGOMETER_SLOW_TESTS=1")
 	}
 	var binaries [2]string
-	for i, o := range []opabuild.Options{{Unmodified: true}, {Upstream: opabuild.AllSteps}} {
-		o.OPA = opabuild.NewestVersion
-		var err error
-		if binaries[i], err = opabuild.Build(t.Context(), o); err != nil {
+	for i, flag := range []string{"--unmodified", "--upstream"} {
+		cmd := exec.CommandContext(t.Context(), "go", "run", "./cmd/regometer", "build", flag)
+		cmd.Dir, cmd.Stderr = "../..", os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
 			t.Fatal(err)
 		}
+		binaries[i] = strings.TrimSpace(string(out))
 	}
 	const console, upload = `{"decision_logs": {"console": true, "nd_builtin_cache": true}}`, `{"services": {"sink": {"url": %q}}, "decision_logs":
 		{"service": "sink", "reporting": {"min_delay_seconds": 1, "max_delay_seconds": 1, "upload_size_limit_bytes": 1048576}}}`
@@ -147,22 +148,18 @@ func ask(t *testing.T, binary, config, policy string) (answers, logs []string) {
 		files = append(files, "log.rego")
 	}
 	log := filepath.Join(dir, "log")
-	server, err := opaserver.Start(t.Context(), opaserver.Options{Name: "server", Log: log, Dir: dir,
-		Command: append([]string{binary, "run", "--server", "--config-file", "config.json"}, files...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	do, stop := start(t, dir, log, append([]string{binary, "run", "--server", "--config-file", "config.json"}, files...))
 	rnd := rand.New(rand.NewPCG(3, 6))
 	for range randomRequests {
 		method, path, body := randomRequest(rnd)
-		status, answer, err := server.Do(context.WithoutCancel(t.Context()), method, path, body)
+		status, answer, err := do(method, path, body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		answers = append(answers, fmt.Sprint(method, " ", path, " ", body, ": ", status, " ", blank(string(answer))))
 	}
 	if policy == "" && config != "{}" {
-		if _, _, err := server.Do(t.Context(), http.MethodPost, "/v1/data/test/last", "{}"); err != nil {
+		if _, _, err := do(http.MethodPost, "/v1/data/test/last", "{}"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,9 +171,7 @@ func ask(t *testing.T, binary, config, policy string) (answers, logs []string) {
 			break
 		}
 	}
-	if err := server.Stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	text, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +182,61 @@ func ask(t *testing.T, binary, config, policy string) (answers, logs []string) {
 		}
 	}
 	return answers, logs
+}
+
+// start starts a server that writes its output to the file log. do sends a
+// request. stop ends the server.
+func start(t *testing.T, dir, log string, command []string) (do func(method, path, body string) (int, []byte, error), stop func()) {
+	t.Helper()
+	out, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	short, err := os.MkdirTemp("", "") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(short) })
+	socket := filepath.Join(short, "socket")
+	cmd := exec.Command(command[0], append(command[1:], "--addr", "unix://"+socket)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	client := http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }}}
+	do = func(method, path, body string) (int, []byte, error) {
+		request, err := http.NewRequest(method, "http://opa"+path, strings.NewReader(body))
+		if err != nil {
+			return 0, nil, err
+		}
+		if body != "" {
+			request.Header.Set("Content-Type", "application/json")
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return 0, nil, err
+		}
+		defer response.Body.Close()
+		answer, err := io.ReadAll(response.Body)
+		return response.StatusCode, answer, err
+	}
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if status, _, err := do(http.MethodGet, "/health", ""); err == nil && status == http.StatusOK {
+			return do, stop
+		}
+		if time.Since(began) > time.Minute {
+			text, _ := os.ReadFile(log)
+			t.Fatalf("the server does not answer: %s", text)
+		}
+	}
 }
 
 // randomRequest returns a request of any of OPA's APIs for decisions. Some are

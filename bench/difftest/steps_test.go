@@ -5,23 +5,25 @@ package difftest
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/regometer/regometer/internal/app/opabuild"
 )
+
+// stepsVariable is an environment variable. It names the steps of the series
+// for OPA (internal/app/opabuild/_upstream) in the OPA that the tests compare
+// with, separated by spaces. bench/upstream.sh sets the variable and builds the
+// tests with this OPA. The variable is empty for a released OPA.
+const stepsVariable = "REGOMETER_UPSTREAM_STEPS"
 
 // mended reports whether the OPA of this test has a step of the series, which
 // must remove a difference.
 func mended(t *testing.T, step string) bool {
 	t.Helper()
-	steps, err := opabuild.Series()
-	if err != nil {
-		t.Fatal(err)
+	found, err := filepath.Glob("../../internal/app/opabuild/_upstream/[0-9][0-9]-" + step)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the series for OPA has no step %s: %v", step, err)
 	}
-	if !slices.ContainsFunc(steps, func(s opabuild.Step) bool { return s.Name == step }) {
-		t.Fatalf("the series for OPA has no step %s", step)
-	}
-	return slices.Contains(strings.Fields(os.Getenv(StepsVariable)), step)
+	return slices.Contains(strings.Fields(os.Getenv(stepsVariable)), step)
 }

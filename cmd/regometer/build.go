@@ -33,9 +33,10 @@ The binary also has fixes, which are changes to OPA outside v1/metrics that are
 proposed to OPA's maintainers. no-op-server and no-op-default stop OPA from measuring
 what nobody reads. split-chunks, plain-values and defined-decisions make decision logs
 cheaper; the first one also stops them from losing events, as kept-events does in older
-releases. decode-once makes requests cheaper. decision-hook is the hook for OPA 1.22,
-and observed-decisions a more expensive one for older releases. The command leaves out
-a fix that does not fit this OPA release, and says so.
+releases. decode-once makes requests cheaper, and log-lines all lines that OPA logs.
+decision-hook is the hook for OPA 1.22, and observed-decisions a more expensive one for
+older releases. The command leaves out a fix that does not fit this OPA release, and
+says so.
 --pure puts in only the drop-in: no fixes, no plugin and no hook. --no-plugin leaves
 out the plugin and the hook, and keeps the fixes.
 
@@ -62,9 +63,9 @@ warns about newer ones.
 of small changes to v1/metrics that is proposed to its maintainers. --upstream=N applies
 only the first N steps.
 
---write-source writes the source that the command builds to a new or empty folder,
-instead of a binary, for people with a build of their own. It is the whole source of
-OPA, with the parts of Regometer, and needs no other module of ours.
+--write-source writes the source that the command would build to a new or empty folder,
+for people with a build of their own. It compiles nothing. The source is the whole
+source of OPA, with the parts of Regometer, and needs no other module of ours.
 
 PROGRAMS
 
@@ -148,7 +149,7 @@ IMAGES
 	addPartFlags(cmd, &o, "build")
 	addUpstreamFlag(cmd, &o.Upstream)
 	image.add(cmd, files)
-	cmd.Flags().StringVar(&source, "write-source", "", "new or empty `folder` for the source that is built, instead of a binary")
+	cmd.Flags().StringVar(&source, "write-source", "", "new or empty `folder` for the source, which is not built")
 	cmd.MarkFlagsMutuallyExclusive("write-source", "output")
 	cmd.MarkFlagsMutuallyExclusive("write-source", "image")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified")

@@ -31,8 +31,7 @@ The report also names the tests that fail on the unmodified OPA. Some of them ne
 or hosts that this machine lacks. A package counts as broken if its tests do not compile,
 cannot start or end early. The report names the tests that cannot run with the drop-in,
 because they test unexported names of a file that the drop-in replaces. Regometer's own
-tests of v1/metrics run too. At the end OPA's linter runs, in the version and with the
-configuration that OPA uses. A finding of the linter also makes the exit status 1.
+tests of v1/metrics run too.
 
 --upstream tests the series of small changes that is proposed to OPA's maintainers,
 instead of the drop-in. --upstream=N applies only the first N steps. The report names
@@ -48,7 +47,7 @@ A full run takes half an hour the first time, and later about five minutes per s
 To test a program with OPA inside, name PACKAGES of its module, or a folder of the
 module with -C. The command then runs the module's tests, by default those of "./...",
 on the OPA that the module selects, and on that OPA with the drop-in, as "regometer
-build" puts it into a program. The flags after "--" go to go test. No linter runs.`,
+build" puts it into a program. The flags after "--" go to go test.`,
 		Example: `  regometer verify --quick
   regometer verify --packages v1/metrics,v1/plugins/...
   regometer verify --packages cmd --run TestEval --count 3

@@ -19,6 +19,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -29,8 +30,6 @@ import (
 
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
-	"github.com/regometer/regometer/internal/app/contents"
-	"github.com/regometer/regometer/internal/app/opabuild"
 )
 
 // A commit is the source of a release.
@@ -125,7 +124,7 @@ func dist(ctx context.Context, r *project.Release, from commit, platforms []stri
 		for _, p := range []*program{{Name: "regometer", binary: cross}, {Name: "opa", binary: opa}} {
 			p.Version, p.Platform, p.Run = r.Version, platform, platform == project.Host
 			fmt.Fprintf(progress, "reading the licences of %s for %s\n", p.Name, platform)
-			if err := p.inspect(ctx, r.Env); err != nil {
+			if err := p.inspect(ctx, regometer, r.Env); err != nil {
 				return err
 			}
 			programs = append(programs, p)
@@ -139,10 +138,15 @@ func dist(ctx context.Context, r *project.Release, from commit, platforms []stri
 	return errors.Join(os.RemoveAll(target), os.CopyFS(target, files))
 }
 
-// inspect reads the binary and the licences of its modules. It returns an error
-// unless the binary is built as a release must be, and each module has a
-// licence. env makes the go command see the release.
-func (p *program) inspect(ctx context.Context, env []string) error {
+// opaParts matches what regometer prints for an opa of a release: the version
+// of regometer and that of OPA.
+var opaParts = regexp.MustCompile(`^regometer: (\S+)\n(?:.*\n)*opa: (\d[\d.]*)\n(?:.*\n)*plugin: gets decisions straight from OPA's server\n`)
+
+// inspect reads the binary and, by the command regometer, its parts and the
+// licences of its modules. It returns an error unless the binary is built as a
+// release must be, and each module has a licence. env makes the go command see
+// the release.
+func (p *program) inspect(ctx context.Context, regometer string, env []string) error {
 	info, err := buildinfo.ReadFile(p.binary)
 	if err != nil {
 		return err
@@ -155,24 +159,24 @@ func (p *program) inspect(ctx context.Context, env []string) error {
 	if want := p.Platform + ", CGO_ENABLED=0, -trimpath=true"; got != want {
 		return fmt.Errorf("%s is built for %s, want %s", p.Name, got, want)
 	}
-	if p.Name == "opa" {
-		b, err := opabuild.Inspect(p.binary)
-		if err != nil {
-			return err
-		}
-		if b.Regometer != p.Version || !b.Plugin || !b.Hook {
-			return fmt.Errorf("opa for %s is built by regometer %q, with plugin: %t, with its hook: %t", p.Platform, b.Regometer, b.Plugin, b.Hook)
-		}
-		p.OPA = "v" + b.OPA
-	} else if info.Main.Version != p.Version {
+	if p.Name == "regometer" && info.Main.Version != p.Version {
 		return fmt.Errorf("%s for %s has the version %s", p.Name, p.Platform, info.Main.Version)
 	}
-	var missing []string
-	if p.notices, missing, err = (&contents.Program{OPA: p.OPA, Info: info}).Notices(ctx, env); err == nil && missing != nil {
-		err = fmt.Errorf("%s: no licence: there is no file such as LICENSE in %s", p.base(), strings.Join(missing, ", "))
+	run := func(args ...string) string {
+		out, failed := measure.Run(ctx, io.Discard, filepath.Dir(p.binary), env, regometer, append([]string{"version", p.binary}, args...)...)
+		err = errors.Join(err, failed)
+		return out
 	}
-	if err != nil {
-		return err
+	parts := run()
+	if p.Name == "opa" {
+		m := opaParts.FindStringSubmatch(parts)
+		if m == nil || m[1] != p.Version {
+			return fmt.Errorf("opa for %s lacks a part of regometer %s:\n%s", p.Platform, p.Version, parts)
+		}
+		p.OPA = "v" + m[2]
+	}
+	if p.notices = []byte(run("--licences")); err != nil {
+		return fmt.Errorf("%s: %w", p.base(), err)
 	}
 	p.bill, err = billOfMaterials(ctx, p.binary, cmp.Or(p.OPA, p.Version), env)
 	return err

@@ -84,7 +84,7 @@ func TestFindCommit(t *testing.T) {
 // TestInspect: this test's binary is not built as a release must be.
 func TestInspect(t *testing.T) {
 	p := program{Name: "opa", Version: "v0.1.0", Platform: project.Host, binary: os.Args[0]}
-	if err := p.inspect(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "opa is built for "+project.Host) {
+	if err := p.inspect(t.Context(), "", nil); err == nil || !strings.Contains(err.Error(), "opa is built for "+project.Host) {
 		t.Errorf("the error is %v", err)
 	}
 }

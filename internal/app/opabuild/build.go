@@ -225,9 +225,9 @@ func Build(ctx context.Context, o Options) (path string, err error) {
 	})
 }
 
-// WriteSource builds OPA as [Build] does, and writes the source that was built
-// to dir, a new or empty folder. The source is a whole module, for people with
-// a build of their own.
+// WriteSource writes the source that [Build] would build to dir, a new or empty
+// folder. It compiles nothing. The source is a whole module, for people with a
+// build of their own.
 func WriteSource(ctx context.Context, o Options, dir string) error {
 	if err := checkEmpty(dir); err != nil {
 		return err
@@ -239,27 +239,24 @@ func WriteSource(ctx context.Context, o Options, dir string) error {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
+	p.sourceOnly = true
+	if err := p.buildOPA(ctx, "", ""); err != nil {
+		return err
+	}
 	// A folder beside the output is on the same file system.
 	temp, err := os.MkdirTemp(filepath.Dir(dir), ".regometer-*.tmp")
 	if err != nil {
 		return withHint(err)
 	}
 	defer os.RemoveAll(temp)
-	scratch, written := filepath.Join(temp, "scratch"), filepath.Join(temp, "opa")
-	if err := errors.Join(os.Mkdir(scratch, 0o755), os.Mkdir(written, 0o755)); err != nil {
-		return withHint(err)
-	}
-	if err := p.buildOPA(ctx, scratch, filepath.Join(scratch, p.Name)); err != nil {
-		return err
-	}
-	if err := copyTree(ctx, written, p.tree); err != nil {
+	if err := errors.Join(os.Chmod(temp, 0o755), copyTree(ctx, temp, p.tree)); err != nil {
 		return withHint(err)
 	}
 	if err := checkEmpty(dir); err != nil {
 		return err
 	}
 	_ = os.Remove(dir) // Windows renames to no folder that exists
-	return withHint(os.Rename(written, dir))
+	return withHint(os.Rename(temp, dir))
 }
 
 // checkEmpty returns an error unless dir is a new or an empty folder.
@@ -455,6 +452,9 @@ func (p *Program) attempt(ctx context.Context, binary string, r Record) error {
 	if !p.self {
 		name = p.main.ImportPath
 		p.compareModules(ctx, s)
+	}
+	if p.sourceOnly {
+		return nil
 	}
 	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
 	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-o", binary}, p.flags.all, []string{p.main.ImportPath})...))

@@ -119,8 +119,8 @@ func TestFixesOfReleases(t *testing.T) {
 		t.Fatalf("%d fixes, want %d: %v", len(all), len(fixNames)+len(inPlaceOf), err)
 	}
 	for version, want := range map[string]string{
-		OldestVersion: oldHookFix, "v1.5.0": oldHookFix + ", kept-events", "v1.10.1": oldHookFix + ", kept-events",
-		"v1.21.4":          "plain-values, no-op-default, decode-once, " + oldHookFix + ", kept-events",
+		OldestVersion: oldHookFix, "v1.5.0": "log-lines, " + oldHookFix + ", kept-events", "v1.10.1": "log-lines, " + oldHookFix + ", kept-events",
+		"v1.21.4":          "plain-values, no-op-default, decode-once, log-lines, " + oldHookFix + ", kept-events",
 		newestMinor + ".0": strings.Join(fixNames, ", "), NewestVersion: strings.Join(fixNames, ", "),
 	} {
 		t.Run(version, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestFixesOfReleases(t *testing.T) {
 			if got := p.fixed(); got != want {
 				t.Errorf("takes %q, want %q", got, want)
 			}
-			if got := p.changedTests(); version == NewestVersion && fmt.Sprint(got) != "[v1/plugins/logs/encoder_test.go v1/sdk/opa_test.go]" {
+			if got := p.changedTests(); version == NewestVersion && fmt.Sprint(got) != "[v1/plugins/logs/encoder_test.go v1/sdk/opa_test.go v1/logging/logging_test.go]" {
 				t.Errorf("changes the tests %v", got)
 			}
 			if os.Getenv("REGOMETER_SLOW_TESTS") == "" || p.has(hookFix) {

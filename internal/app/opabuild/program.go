@@ -42,24 +42,25 @@ type Program struct {
 	Folders []string // of the user's modules, which the build reads
 
 	parts
-	self     bool   // it is OPA itself
-	noWasm   bool   // as in Options
-	dir      string // where the go command runs
-	flags    buildFlags
-	added    []string // to the environment of the go command
-	work     string   // a folder for temporary files
-	tree     string   // of the patched OPA, or "" if it is vendored
-	gowork   string   // the go.work that it is built with, or ""
-	asIsWork string   // a copy of gowork for the unmodified program, or ""
-	mod      string   // the go.mod of the module that dir is in, or ""
-	vendor   string   // the vendor folder that it is built with, or ""
-	opa      listedModule
-	source   source // of the OPA that the program selects
-	version  string // of that OPA
-	main     mainPackage
-	env      map[string]string // of targetVariables, and GOMODCACHE
-	temps    []string          // folders to remove in the end
-	progress progress
+	self       bool   // it is OPA itself
+	sourceOnly bool   // nothing is compiled
+	noWasm     bool   // as in Options
+	dir        string // where the go command runs
+	flags      buildFlags
+	added      []string // to the environment of the go command
+	work       string   // a folder for temporary files
+	tree       string   // of the patched OPA, or "" if it is vendored
+	gowork     string   // the go.work that it is built with, or ""
+	asIsWork   string   // a copy of gowork for the unmodified program, or ""
+	mod        string   // the go.mod of the module that dir is in, or ""
+	vendor     string   // the vendor folder that it is built with, or ""
+	opa        listedModule
+	source     source // of the OPA that the program selects
+	version    string // of that OPA
+	main       mainPackage
+	env        map[string]string // of targetVariables, and GOMODCACHE
+	temps      []string          // folders to remove in the end
+	progress   progress
 }
 
 // OpenProgram finds a program and the OPA inside. The caller must close the

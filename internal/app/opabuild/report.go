@@ -15,7 +15,6 @@ type Report struct {
 	OPA      string // the name of the OPA or program that was tested
 	Upstream int    // the number of steps of the Series in it; 0 is the drop-in
 	Packages []PackageReport
-	Lint     *Lint // nil if no package that changes was asked for
 	// ChangedTests are OPA's files of tests that the fixes change.
 	ChangedTests []string
 }
@@ -110,8 +109,6 @@ func (r *Report) verdict() (line string, ok bool) {
 		return fmt.Sprintf("FAIL: %d tests of %s do worse with %s", n, r.OPA, change), false
 	case !ran:
 		return fmt.Sprintf("FAIL: no test of %s ran on the unmodified OPA", r.OPA), false
-	case r.Lint != nil && r.Lint.Findings != "":
-		return fmt.Sprintf("FAIL: no test of %s does worse with %s, but its linter finds something", r.OPA, change), false
 	}
 	return fmt.Sprintf("ok: no test of %s does worse with %s", r.OPA, change), true
 }
@@ -158,16 +155,6 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	if len(r.ChangedTests) > 0 {
 		fmt.Fprintf(&b, "\nWith %s, these files of OPA's tests are as the fixes change them:\n%s", change, indent(strings.Join(r.ChangedTests, "\n")))
-	}
-	if l := r.Lint; l != nil {
-		switch {
-		case l.Skipped != "":
-			fmt.Fprintf(&b, "\nOPA's linter was NOT RUN: %s\n", strings.TrimSpace(indent(l.Skipped)))
-		case l.Findings != "":
-			fmt.Fprintf(&b, "\nOPA's linter has FINDINGS in %s with %s:\n%s", strings.Join(l.Folders, " and "), change, indent(l.Findings))
-		default:
-			fmt.Fprintf(&b, "\nOPA's linter, with OPA's configuration, finds nothing in %s with %s and its tests.\n", strings.Join(l.Folders, " and "), change)
-		}
 	}
 	line, _ := r.verdict()
 	fmt.Fprintf(&b, "\n%s\n", line)

@@ -54,14 +54,12 @@ type VerifyOptions struct {
 	Packages []string
 	Run      string // the pattern of tests to run, as for go test -run; "" is all
 	Count    int    // the number of times that each test runs; 0 is 1
-	NoLint   bool   // do not run OPA's linter
 }
 
 // Verify runs tests on OPA as it is and on OPA with a change, which is the
 // drop-in or steps of the series. The tests are OPA's own and those of the
 // change, or the tests of a program with OPA inside. Verify tests one package
-// after another. Then it runs OPA's linter on the packages that change. Failing
-// tests are part of the report, not an error.
+// after another. Failing tests are part of the report, not an error.
 //
 // Verify repeats a test on both sides if it does worse on one of them. So it
 // does not blame the change for a test that fails now and then.
@@ -90,11 +88,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 	if err != nil {
 		return nil, withHint(err)
 	}
-	report, err := v.run(ctx)
-	if err != nil || o.Program {
-		return report, err
-	}
-	return report, v.lint(ctx, report)
+	return v.run(ctx)
 }
 
 // A side says how to run the go command on one of two sources. It has the
@@ -117,7 +111,6 @@ type verifier struct {
 	options VerifyOptions
 	parts
 	name      string   // of the source that is tested
-	folders   []string // of OPA's tree in which the change is made
 	packages  []string // with tests, in OPA without the prefix of OPA's module
 	done      func()   // releases everything
 	opa, ours side
@@ -168,11 +161,6 @@ func (v *verifier) openOPA(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for name := range change {
-		v.folders = append(v.folders, path.Dir(name))
-	}
-	slices.Sort(v.folders)
-	v.folders = slices.Compact(v.folders)
 	v.opa = side{
 		dir:   src.dir,
 		env:   []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}, // as in compile

@@ -5,8 +5,6 @@ package opabuild
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -234,7 +232,7 @@ func TestVerifyUpstream(t *testing.T) {
 	}
 	p := r.Packages[0]
 	if p.Unmodified.Passed != 3 || p.Changed.Passed != 2 || p.Changed.Failed != 1 || !slices.Equal(p.LeftOut, []string{"TestSample"}) ||
-		len(p.Findings) != 1 || p.Findings[0].Test != "TestWho" || r.Lint == nil || !slices.Equal(r.Lint.Folders, []string{"v1/metrics"}) {
+		len(p.Findings) != 1 || p.Findings[0].Test != "TestWho" {
 		t.Errorf("got %+v", r)
 	}
 	var text strings.Builder
@@ -266,64 +264,5 @@ func TestQuickPackages(t *testing.T) {
 		if !slices.ContainsFunc(VerifyPackages, inAll) {
 			t.Errorf("%s is not in VerifyPackages", p)
 		}
-	}
-}
-
-// The linter of this test finds "bad" in v1/metrics.
-func TestLint(t *testing.T) {
-	const fake = `package main
-
-import (
-	"fmt"
-	"os"
-	"strings"
-)
-
-func main() {
-	text, _ := os.ReadFile("v1/metrics/metrics.go")
-	if os.Args[1] == "run" && strings.Contains(string(text), "bad") {
-		fmt.Println("metrics.go:1: bad, by", os.Args[1:])
-		os.Exit(1)
-	}
-}
-`
-	tree := func(comment, linter string) string {
-		files := opaTree()
-		files["v1/metrics/metrics.go"] += "\n// " + comment + "\n"
-		files["lint/main.go"] = linter
-		return writeTree(t, files)
-	}
-	good, bad, broken := tree("good", fake), tree("bad", fake), tree("good", "package main\n\nfunc main() { no }\n")
-	for _, c := range []struct{ name, linter, opa, ours, report string }{
-		{"good", "./lint", good, good, "finds nothing in v1/metrics and v1/version with the drop-in and its tests.\n\nok: "},
-		{"bad", "./lint", good, bad, "FINDINGS in v1/metrics and v1/version with the drop-in:\n    metrics.go:1: bad, by [run --allow-parallel-runners ./v1/metrics/... ./v1/version/...]\n\nFAIL: no test of OPA does worse"},
-		{"bad before", "./lint", bad, bad, "NOT RUN: it is not available, or fails on the unmodified OPA:\n"},
-		{"no linter", "./lint", broken, good, "NOT RUN: it is not available, or fails on the unmodified OPA:\n"},
-		{"none pinned", "", good, bad, "NOT RUN: this OPA pins no golangci-lint"},
-	} {
-		l, err := lint(t.Context(), c.linter, c.opa, c.ours, []string{"v1/metrics", "v1/version"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := Report{OPA: "OPA", Packages: make([]PackageReport, 1), Lint: &l}
-		var text strings.Builder
-		if err := r.Write(&text); err != nil || !strings.Contains(text.String(), c.report) || r.OK() == strings.Contains(text.String(), "\nFAIL: ") {
-			t.Errorf("%s: OK is %t, the report lacks %q (error %v):\n%s", c.name, r.OK(), c.report, err, &text)
-		}
-	}
-	for makefile, want := range map[string]string{
-		"X := 1\nGOLANGCI_LINT_VERSION := v2.14.0\n": linterPackage + "v2.14.0",
-		"GOLANGCI_LINT_VERSION=v2.4.0\n":             linterPackage + "v2.4.0",
-		"GOLANGCI_LINT_VERSION := v1.60.1\n":         "",
-		"":                                           "",
-	} {
-		if got := linter(writeTree(t, map[string]string{"Makefile": makefile})); got != want {
-			t.Errorf("%q pins %q, want %q", makefile, got, want)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := lint(ctx, "./lint", good, good, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("after an interrupt the error is %v", err)
 	}
 }

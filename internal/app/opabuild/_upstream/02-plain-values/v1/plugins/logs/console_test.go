@@ -70,9 +70,11 @@ func TestConsoleValues(t *testing.T) {
 	}
 }
 
-// newConsolePlugin returns a plugin that logs to the console of a manager with
-// this policy.
-func newConsolePlugin(tb testing.TB, policy string, console logging.Logger) *Plugin {
+const logsToConsole = `{"console": true}`
+
+// newConsolePlugin returns a plugin with this configuration that logs to the
+// console of a manager with this policy.
+func newConsolePlugin(tb testing.TB, config, policy string, console logging.Logger) *Plugin {
 	tb.Helper()
 	ctx := tb.Context()
 	store := inmem.New()
@@ -90,11 +92,11 @@ func newConsolePlugin(tb testing.TB, policy string, console logging.Logger) *Plu
 	if err := manager.Start(ctx); err != nil {
 		tb.Fatal(err)
 	}
-	config, err := ParseConfig([]byte(`{"console": true}`), nil, nil)
+	parsed, err := ParseConfig([]byte(config), nil, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return New(config, manager)
+	return New(parsed, manager)
 }
 
 // logDecision logs a decision of the plugin's store.
@@ -120,7 +122,7 @@ func BenchmarkLogConsole(b *testing.B) {
 			console := logging.New()
 			console.SetOutput(io.Discard)
 			console.SetFormatter(&logrus.JSONFormatter{})
-			p := newConsolePlugin(b, policy, console)
+			p := newConsolePlugin(b, logsToConsole, policy, console)
 
 			var input any = map[string]any{"user": "alice", "action": "read", "resource": "tenants/acme/documents/7"}
 			var result any = true

@@ -4,6 +4,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestLogDecisionsDefined(t *testing.T) {
 	const password = `"/input/password"`
 	for _, tc := range []struct {
 		note, policy, data string // data is at /system
-		config             func(*Config)
+		config             string
 		exp                string
 	}{
 		{note: "nothing", exp: logsAll},
@@ -70,15 +71,18 @@ func TestLogDecisionsDefined(t *testing.T) {
 		{
 			note:   "another decision",
 			policy: "package my.log\n\ndrop := true",
-			config: func(c *Config) { c.dropDecisionRef = ast.MustParseRef("data.my.log.drop") },
+			config: `{"console": true, "drop_decision": "my/log/drop"}`,
 			exp:    logsNone,
+		},
+		{
+			note:   "data of another decision",
+			data:   `{"my": {"mask": [` + password + `]}}`,
+			config: `{"console": true, "mask_decision": "/system/my/mask"}`,
+			exp:    logsMasked,
 		},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
-			p := newConsolePlugin(t, tc.policy, testLogger.New())
-			if tc.config != nil {
-				tc.config(&p.config)
-			}
+			p := newConsolePlugin(t, cmp.Or(tc.config, logsToConsole), tc.policy, testLogger.New())
 			if tc.data != "" {
 				writeData(t, p.manager.Store, "/system", tc.data)
 			}
@@ -99,7 +103,7 @@ func writeData(t *testing.T, store storage.Store, path, text string) {
 func TestLogDecisionsChange(t *testing.T) {
 	t.Parallel()
 
-	p := newConsolePlugin(t, "", testLogger.New())
+	p := newConsolePlugin(t, logsToConsole, "", testLogger.New())
 	ctx, store := t.Context(), p.manager.Store
 	checkLog(t, ctx, p, logsAll)
 	for _, change := range []struct {
@@ -140,7 +144,7 @@ func (externalDrop) Lookup(context.Context, ...ast.LookupOption) ([]*ast.Rule, a
 func TestLogDecisionsOfExternalSource(t *testing.T) {
 	t.Parallel()
 
-	p := newConsolePlugin(t, "", testLogger.New())
+	p := newConsolePlugin(t, logsToConsole, "", testLogger.New())
 	for _, ref := range (externalDrop{}).Refs() {
 		p.manager.RegisterExternalSource(ref, externalDrop{})
 	}
@@ -154,7 +158,7 @@ func TestLogDecisionsOfExternalSource(t *testing.T) {
 func TestLogBeforeStart(t *testing.T) {
 	t.Parallel()
 
-	p := newConsolePlugin(t, "", testLogger.New())
+	p := newConsolePlugin(t, logsToConsole, "", testLogger.New())
 	manager, err := plugins.New(nil, "test", p.manager.Store, plugins.ConsoleLogger(testLogger.New()))
 	if err != nil {
 		t.Fatal(err)

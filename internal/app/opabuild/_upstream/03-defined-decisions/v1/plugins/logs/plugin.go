@@ -12,8 +12,8 @@ import (
 // mayBeDefined returns false if the mask or drop decision has no value, since
 // there are neither rules nor data for it. Most deployments have none. Rules are
 // in the compiler's tree, also those of external sources. Data can change without
-// a new compiler, so it is read in the transaction of the decision.
-func (p *Plugin) mayBeDefined(ctx context.Context, txn storage.Transaction, decision ast.Ref) bool {
+// a new compiler, so it is read in the transaction of the decision, at the path.
+func (p *Plugin) mayBeDefined(ctx context.Context, txn storage.Transaction, decision ast.Ref, path storage.Path) bool {
 	compiler := p.manager.GetCompiler()
 	if compiler == nil || txn == nil {
 		return true
@@ -30,10 +30,6 @@ func (p *Plugin) mayBeDefined(ctx context.Context, txn storage.Transaction, deci
 		return true
 	}
 
-	path, err := storage.NewPathForRef(decision)
-	if err != nil {
-		return true
-	}
-	_, err = p.manager.Store.Read(ctx, txn, path)
+	_, err := p.manager.Store.Read(ctx, txn, path)
 	return !storage.IsNotFound(err)
 }
