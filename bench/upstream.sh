@@ -40,7 +40,7 @@ git commit --quiet --message OPA
 git tag step-0
 for n in $(seq ${#steps[@]}); do
 	source --upstream="$n"
-	git commit --quiet --cleanup=verbatim --file="${folders[n - 1]}/message.txt"
+	git commit --quiet --cleanup=verbatim --file=- <"${folders[n - 1]}/message.txt"
 	[ "$n" -ge "$first" ] || continue
 	printf '\nstep %d: %s\n' "$n" "${steps[n - 1]}"
 	"$work/regometer" verify --upstream="$n" --packages "$packages"
