@@ -63,7 +63,7 @@ func TestMemory(t *testing.T) {
 				t.Errorf("%.1f MB, at most %d are expected", grown, test.most)
 			}
 			decisions, groups := uint64(0), 0
-			for x := range g.Sums() {
+			for x := range g.All(false) {
 				groups++
 				for _, n := range x.Outcomes {
 					decisions += n

@@ -67,18 +67,11 @@ func (s *Stage) SetDurations(least, most int64, sum Sum, first int, counts []uin
 	})
 }
 
-// Sums returns an iterator over the groups, sorted by the bytes of their keys.
-// Group Other comes first if it has decisions. The slices of the groups have
-// neither counters nor stages. A group is valid only until the next one, so
-// clone it to keep it. Do not change g during the iteration.
-func (g *Groups) Sums() iter.Seq[*Group] { return g.each(false, true) }
-
-// Parts returns an iterator over the same groups. They have Key, Errors and
-// complete Slices, but no sums over the slices.
-func (g *Groups) Parts() iter.Seq[*Group] { return g.each(true, false) }
-
-// each returns an iterator over the groups, as read copies them.
-func (g *Groups) each(parts, sum bool) iter.Seq[*Group] {
+// All returns an iterator over the groups, sorted by the bytes of their keys.
+// Group Other comes first if it has decisions. Slices have counters and stages if
+// parts is true. A group is valid only until the next one, so clone it to keep
+// it. Do not change g during the iteration.
+func (g *Groups) All(parts bool) iter.Seq[*Group] {
 	return func(yield func(*Group) bool) {
 		g.sweep()
 		var to Group
@@ -87,7 +80,7 @@ func (g *Groups) each(parts, sum bool) iter.Seq[*Group] {
 			if len(x.cells) == 0 || i > 0 && x == g.other {
 				continue
 			}
-			g.read(x, &to, parts, sum)
+			g.read(x, &to, parts)
 			if !yield(&to) {
 				return
 			}
@@ -114,16 +107,15 @@ func (g *Groups) Get(key string, parts bool, to *Group) *Group {
 	if to == nil {
 		to = new(Group)
 	}
-	g.read(x, to, parts, true)
+	g.read(x, to, parts)
 	return to
 }
 
 // Has reports whether a key has a group of its own.
 func (g *Groups) Has(key string) bool { return g.byKey[key] != nil }
 
-// read copies a group, and uses the memory of to again. It copies the counters
-// and stages of the slices and of their sum only if asked to.
-func (g *Groups) read(x *group, to *Group, parts, sum bool) {
+// read copies a group, and uses the memory of to again.
+func (g *Groups) read(x *group, to *Group, parts bool) {
 	to.Key, to.First, to.Last, to.Sizes = x.key, x.first, x.last, x.sizes
 	to.Errors = append(to.Errors[:0], x.errors...)
 	slices.SortFunc(to.Errors, func(a, b stages.ErrorTotal) int { return strings.Compare(a.Code, b.Code) })
@@ -139,14 +131,12 @@ func (g *Groups) read(x *group, to *Group, parts, sum bool) {
 		}
 		if len(x.cells) == 1 {
 			whole = c
-		} else if sum {
+		} else {
 			whole.merge(c)
 		}
 	}
-	if sum {
-		to.Outcomes = whole.outcomes
-		g.readCell(whole, &to.Counters, &to.Stages)
-	}
+	to.Outcomes = whole.outcomes
+	g.readCell(whole, &to.Counters, &to.Stages)
 }
 
 // readCell sorts and copies a cell.

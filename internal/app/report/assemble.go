@@ -54,7 +54,7 @@ func groupsByTime(groups *groupby.Groups, medianSizes func() map[string]uint64) 
 		time groupby.Sum
 	}
 	var places []place
-	for g := range groups.Sums() {
+	for g := range groups.All(false) {
 		places = append(places, place{g.Key, newGroup(g).Time})
 	}
 	slices.SortFunc(places, func(a, b place) int { return byTimeAndKey(a.time, b.time, a.key, b.key) })
@@ -74,7 +74,7 @@ func groupsByTime(groups *groupby.Groups, medianSizes func() map[string]uint64) 
 // name.
 func revisionsOf(groups *groupby.Groups) []Revision {
 	var revisions []Revision
-	for g := range groups.Sums() {
+	for g := range groups.All(false) {
 		if g.Key != rollup.Other {
 			revisions = append(revisions, Revision{g.Key, g.First, g.Last, *stage(groups.Get(g.Key, false, nil).Stages, evaluationStage)})
 		}

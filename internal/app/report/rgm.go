@@ -116,7 +116,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 		if *tables[i] == nil {
 			continue
 		}
-		for g := range (*tables[i]).Parts() {
+		for g := range (*tables[i]).All(true) {
 			line := savedSlice{Table: name, Key: g.Key, From: g.First, To: g.Last, Sizes: g.Sizes}
 			for _, e := range g.Errors {
 				line.Errors = append(line.Errors, savedError(e))

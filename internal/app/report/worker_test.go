@@ -435,7 +435,7 @@ func TestTimesWanted(t *testing.T) {
 	} {
 		x := readLog(t, text.String(), Options{Since: test.since, Until: test.until})
 		var got []string
-		for g := range x.groups.Sums() {
+		for g := range x.groups.All(false) {
 			for _, n := range g.Outcomes {
 				got = append(got, slices.Repeat([]string{g.Key}, int(n))...)
 			}
