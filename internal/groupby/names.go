@@ -126,10 +126,6 @@ func (g *Groups) Forget() {
 	}
 }
 
-// HasRoom reports whether the metric with this number still has room for its
-// own name. Otherwise, its values are in Other.
-func (g *Groups) HasRoom(number int32) bool { return !g.names.metrics[number].Overflows }
-
 // resolve returns the metric with a number, which a decision uses. So it
 // decides whether a pending name has room.
 func (g *Groups) resolve(number int32) *stages.Metric {
