@@ -91,9 +91,10 @@ func TestCollectProfile(t *testing.T) {
 			t.Fatal("the decision was not evaluated")
 		}
 	}
-	r := must(http.Get(c.url + "/debug/pprof/rego"))
+	r, err := http.Get(c.url + "/debug/pprof/rego")
+	noError(err)
 	defer r.Body.Close()
-	if text, _ := io.ReadAll(r.Body); r.StatusCode != 200 || !strings.HasPrefix(string(text), "\x1f\x8b") {
+	if text, _ := io.ReadAll(r.Body); r.StatusCode != http.StatusOK || !strings.HasPrefix(string(text), "\x1f\x8b") {
 		t.Errorf("the profile has status %d: %q", r.StatusCode, text)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,7 +124,7 @@ func (l *Live) run(ctx context.Context) (worked bool, err error) {
 		_ = child.Close()
 		defer time.AfterFunc(time.Second, cancel).Stop()
 		if failure := cmd.Wait(); errors.Is(err, rpc.ErrShutdown) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("%v: %s", failure, said)
+			err = errors.Join(failure, errors.New(strings.TrimSpace(said.String())))
 		}
 	}()
 	for loaded := false; ; loaded = true {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -92,7 +93,7 @@ func TestLive(t *testing.T) {
 	send := func(log string) { noError(c.ReadPipe(strings.NewReader(log), io.Discard)) }
 	ask := func(query string) (status int, rules string) {
 		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequest("GET", "/debug/pprof/rego"+query, nil))
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/rego"+query, nil))
 		if p, err := profile.ParseData(w.Body.Bytes()); err == nil {
 			noError(p.CheckValid())
 			for _, s := range p.Sample {
