@@ -13,12 +13,12 @@ import (
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	bounds := func(values ...int64) error {
-		l := DefaultLayout(Nanosecond)
+		l := Layout{Unit: Nanosecond}.complete()
 		l.Bounds = values
 		return l.Validate()
 	}
 	const second = 1_000_000_000
-	l := DefaultLayout(Nanosecond)
+	l := Layout{Unit: Nanosecond}.complete()
 	valid := content(snapshot(newHistogram(l, 0, second-10, second-10, second, second+second/40)))
 	restore := func(change func(c *Content)) error {
 		c := *valid
@@ -51,7 +51,8 @@ func TestErrors(t *testing.T) {
 		"schema 9":              {Layout{Schema: 9, MaxBuckets: 640}.Validate(), "Schema is 9"},
 		"schema -5":             {Layout{Schema: -5, MaxBuckets: 640}.Validate(), "Schema is -5"},
 		"4 buckets":             {Layout{Schema: 5, MaxBuckets: 4}.Validate(), "MaxBuckets is 4"},
-		"the zero value":        {Layout{}.Validate(), "MaxBuckets is 0"},
+		"no buckets at all":     {Layout{Schema: 1}.Validate(), "MaxBuckets is 0"},
+		"restored zero value":   {restore(func(c *Content) { *c = Content{} }), "MaxBuckets is 0"},
 		"restored schema":       {restore(func(c *Content) { c.Layout.Schema = 9 }), "Schema is 9"},
 		"no buckets":            {restore(func(c *Content) { c.Counts = nil }), "no buckets"},
 		"only a sum":            {restore(func(c *Content) { *c = Content{Layout: l, SumLo: 1} }), "no buckets"},
@@ -75,8 +76,8 @@ func TestErrors(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("New(Layout{}) does not panic")
+			t.Error("New of an invalid layout does not panic")
 		}
 	}()
-	New(Layout{})
+	New(Layout{Schema: 1})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+	h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 	for ms := range 1000 { // from any goroutine
 		h.Record(int64(time.Duration(ms+1) * time.Millisecond))
 	}
@@ -32,7 +32,7 @@ func Example() {
 func ExampleHistogram_Merge() {
 	all := exphist.New(exphist.Layout{Unit: exphist.Integer, Schema: 0, MaxBuckets: 64})
 	for _, size := range []int64{100, 1000, 1500} {
-		part := exphist.New(exphist.DefaultLayout(exphist.Integer)) // of a finer schema
+		part := exphist.New(exphist.Layout{Unit: exphist.Integer}) // of a finer schema
 		part.Record(size)
 		var s exphist.Snapshot
 		part.Snapshot(&s)
@@ -56,8 +56,7 @@ func ExampleHistogram_Merge() {
 }
 
 func ExampleSnapshot_CountAtMost() {
-	layout := exphist.DefaultLayout(exphist.Nanosecond)
-	layout.Bounds = []int64{1_000_000, 250_000_000, 1_000_000_000}
+	layout := exphist.Layout{Unit: exphist.Nanosecond, Bounds: []int64{1_000_000, 250_000_000, 1_000_000_000}}
 	h := exphist.New(layout)
 	for ms := range 1000 {
 		h.Record(int64(time.Duration(ms+1) * time.Millisecond))

@@ -37,12 +37,13 @@ type Histogram struct {
 	classes []uint64
 }
 
-// New returns an empty histogram with this layout, such as that of
-// DefaultLayout. It panics if the layout is not valid.
+// New returns an empty histogram with this layout. It panics if the layout is not
+// valid.
 func New(l Layout) *Histogram {
 	if err := l.Validate(); err != nil {
 		panic(err)
 	}
+	l = l.complete()
 	l.Bounds = slices.Clone(l.Bounds)
 	return &Histogram{
 		grid: gridOf(l.Unit, l.Schema), bounds: l.Bounds, layout: l, least: math.MaxInt64,

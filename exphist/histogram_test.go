@@ -14,7 +14,7 @@ import (
 
 // latencies is the default layout with explicit bounds.
 func latencies() Layout {
-	l := DefaultLayout(Nanosecond)
+	l := Layout{Unit: Nanosecond}.complete()
 	l.Bounds = []int64{1e4, 5e4, 1e5, 5e5, 1e6, 5e6, 1e7, 5e7, 1e8, 1e9, 1e10}
 	return l
 }
@@ -35,7 +35,7 @@ func TestRecordManyOfOneBucket(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	for _, l := range []Layout{DefaultLayout(Nanosecond), latencies()} {
+	for _, l := range []Layout{Layout{Unit: Nanosecond}.complete(), latencies()} {
 		t.Run(fmt.Sprintf("bounds=%d", len(l.Bounds)), func(t *testing.T) { testAllocations(t, l) })
 	}
 }
@@ -81,7 +81,7 @@ func TestMemory(t *testing.T) {
 	for _, test := range []struct {
 		layout      Layout
 		most, least int64 // bytes of a histogram with many values, and of one with 10,000
-	}{{DefaultLayout(Nanosecond), 6 << 10, 800}, {latencies(), 6 << 10, 1000}} {
+	}{{Layout{Unit: Nanosecond}.complete(), 6 << 10, 800}, {latencies(), 6 << 10, 1000}} {
 		l := test.layout
 		for _, sigma := range []float64{0.1, 0.25, 0.5, 0.75, 1, 1.5} {
 			values := logNormals(1, 10_000, sigma)

@@ -45,7 +45,10 @@ const (
 	maxBounds  = 100
 )
 
-// Layout is the shape of a histogram's buckets.
+// Layout is the shape of a histogram's buckets. A layout whose Schema and
+// MaxBuckets are 0 has the default ones: schema 5, and at most 640 buckets. The
+// relative error of a quantile is then at most 1.1 %, as long as the values span
+// no more than 20 powers of two.
 type Layout struct {
 	Unit       Unit
 	Schema     int // the resolution, 2^Schema buckets for each power of two; from -4 to 8
@@ -59,14 +62,18 @@ type Layout struct {
 	Bounds []int64
 }
 
-// DefaultLayout returns the layout with schema 5, at most 640 buckets, and no
-// explicit bounds. The relative error of a quantile is then at most 1.1 %, as
-// long as the values span no more than 20 powers of two.
-func DefaultLayout(u Unit) Layout { return Layout{Unit: u, Schema: 5, MaxBuckets: 640} }
+// complete returns l with the defaults filled in.
+func (l Layout) complete() Layout {
+	if l.Schema == 0 && l.MaxBuckets == 0 {
+		l.Schema, l.MaxBuckets = 5, 640
+	}
+	return l
+}
 
 // Validate returns an error if a field is out of range. The error names the
 // field.
 func (l Layout) Validate() error {
+	l = l.complete()
 	switch {
 	case l.Unit >= units:
 		return fmt.Errorf("exphist: layout: Unit is %d: it must be Integer, Nanosecond, Microsecond or Millisecond", l.Unit)

@@ -325,7 +325,7 @@ func FuzzMerge(f *testing.F) {
 // Counts are modulo 2^64. The sum does not overflow before its count does.
 func TestMostValues(t *testing.T) {
 	t.Parallel()
-	l := DefaultLayout(Integer)
+	l := Layout{Unit: Integer}.complete()
 	m, h := newModel(l, math.MaxInt64), newHistogram(l, math.MaxInt64)
 	for range 64 {
 		s := snapshot(h)
@@ -343,7 +343,7 @@ func TestMostValues(t *testing.T) {
 // randomBounds returns up to maxBounds bounds, or nil: random values and extra
 // ones, their neighbours, and the ends of buckets.
 func randomBounds(r *rand.Rand, extra ...int64) []int64 {
-	list := append(randomValues(r, DefaultLayout(Nanosecond)), extra...)
+	list := append(randomValues(r, Layout{Unit: Nanosecond}.complete()), extra...)
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	list = list[:min(len(list), 1<<r.IntN(8))]
 	for i, n := range list {

@@ -25,6 +25,9 @@ type Content struct {
 // no histogram can have the content c, Restore fails and empties s.
 func (s *Snapshot) Restore(c *Content) error {
 	s.Reset()
+	if c.Layout.MaxBuckets == 0 {
+		return errors.New("exphist: histogram: MaxBuckets is 0")
+	}
 	if err := c.Layout.Validate(); err != nil {
 		return err
 	}

@@ -54,4 +54,7 @@
 // a request, and continues in timer.go. name.go finds a name, and unsafe.go
 // finds a constant. index.go holds the metrics that do not fit inline.
 // Histograms are in histogram.go, reservoir.go and summary.go.
+//
+// All that OPA's package exports stays as it is there. Before 1.0, the other names
+// may change: AppendJSON, Each, Kind, Metric and Summary.
 package metrics

@@ -19,6 +19,8 @@
 //
 // OPA's HTTP server makes its own collections, and accepts no others. For a
 // server, build OPA with Regometer inside, see the command regometer.
+//
+// Before 1.0, names may change. An unmodified OPA always takes the collections.
 package opa
 
 import (

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package outcome says how decisions of Open Policy Agent (OPA) end.
+//
+// Before 1.0, there may be more outcomes. The texts of these stay.
 package outcome
 
 // The paths of decisions without a path.

@@ -32,9 +32,7 @@ func Bounds(seconds ...float64) ([]int64, error) {
 		}
 		ns[i] = n
 	}
-	layout := exphist.DefaultLayout(exphist.Nanosecond)
-	layout.Bounds = ns
-	if err := layout.Validate(); err != nil {
+	if err := (exphist.Layout{Unit: exphist.Nanosecond, Bounds: ns}).Validate(); err != nil {
 		return nil, fmt.Errorf("prom: %w", err)
 	}
 	return ns, nil

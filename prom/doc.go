@@ -63,4 +63,7 @@
 // protobuf. BenchmarkCollect measures the part of this package:
 //
 //	go test -run '^$' -bench . -benchmem ./prom
+//
+// Before 1.0, names of Go may change. A metric that is removed stays for one more
+// minor release.
 package prom

@@ -124,7 +124,7 @@ func checkClassic(t *testing.T, c cell, h *dto.Histogram, seconds []float64, val
 // of the same values.
 func checkNative(t *testing.T, c cell, h *dto.Histogram, values []int64) {
 	t.Helper()
-	reference := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+	reference := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 	for _, v := range values {
 		reference.Record(v)
 	}
@@ -285,7 +285,7 @@ func TestLikeNativeHistogram(t *testing.T) {
 // itself does not count them.
 func TestZeros(t *testing.T) {
 	t.Parallel()
-	r, h := newRollup(t, rollup.Options{}), exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+	r, h := newRollup(t, rollup.Options{}), exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 	for _, ns := range []int64{0, 0, 5} {
 		h.Record(ns)
 	}

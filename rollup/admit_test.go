@@ -214,7 +214,7 @@ func atOnce(rounds int, f func(goroutine, round int)) int {
 func TestSelfTimeAtOnce(t *testing.T) {
 	t.Parallel()
 	var snapshots [2]exphist.Snapshot
-	h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+	h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 	for i := range snapshots {
 		h.Record(25)
 		h.Snapshot(&snapshots[i])

@@ -95,7 +95,5 @@ func (o Options) complete() (Options, stages.Table, error) {
 
 // layout returns the layout of all histograms.
 func (o Options) layout() exphist.Layout {
-	l := exphist.DefaultLayout(exphist.Nanosecond)
-	l.Bounds = o.Bounds
-	return l
+	return exphist.Layout{Unit: exphist.Nanosecond, Bounds: o.Bounds}
 }

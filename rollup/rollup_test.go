@@ -332,9 +332,7 @@ func TestMergeRefuses(t *testing.T) {
 	from.Add(rollup.Decision{Path: "p", Numbers: numbers})
 	right.Add(rollup.Decision{Path: "right", Numbers: numbers})
 	s, before := snapshotOf(from), snapshotOf(right)
-	layout := exphist.DefaultLayout(exphist.Integer)
-	layout.Bounds = []int64{10, 2000}
-	h := exphist.New(layout)
+	h := exphist.New(exphist.Layout{Unit: exphist.Integer, Bounds: []int64{10, 2000}})
 	h.Record(3)
 	integers := rollup.StageTotal{Stage: "rego_query_eval"}
 	h.Snapshot(&integers.Histogram)

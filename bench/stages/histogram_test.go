@@ -62,7 +62,7 @@ func BenchmarkRead(b *testing.B) {
 // them to a query language.
 func BenchmarkQuantiles(b *testing.B) {
 	b.Run("sigma=1/impl=regometer", func(b *testing.B) {
-		h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+		h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 		for _, n := range logNormal(1).nanoseconds {
 			h.Record(n)
 		}

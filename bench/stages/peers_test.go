@@ -66,7 +66,7 @@ var impls = []struct {
 }
 
 func newRegometer() histogram {
-	h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+	h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 	var s *exphist.Snapshot // made by the first read: it is no part of a histogram
 	return histogram{
 		record: func(l latencies, start, n int) {

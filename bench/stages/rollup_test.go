@@ -133,7 +133,7 @@ func BenchmarkAdd(b *testing.B) {
 		})
 		histograms := make([]*exphist.Histogram, len(timers))
 		for i := range histograms {
-			histograms[i] = exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+			histograms[i] = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 		}
 		measure(b, "record", func(i int) {
 			for j, h := range histograms {

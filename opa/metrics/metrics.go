@@ -8,6 +8,8 @@
 //
 // A program without OPA should use github.com/regometer/regometer/metrics,
 // which requires no other module.
+//
+// The names, types, keys and JSON are those of OPA. They change only if OPA's do.
 package metrics
 
 import (

@@ -128,4 +128,7 @@
 // is neither allowed nor denied if the mask policy removed or changed what
 // decides. The log lacks decisions that the drop policy drops, and decisions for
 // which the drop or mask policy fails.
+//
+// Before 1.0, names of Go may change. A key of the configuration or a metric that
+// is removed stays for one more minor release.
 package plugin

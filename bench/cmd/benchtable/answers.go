@@ -56,7 +56,7 @@ func checkReport(stdout io.Reader, want truth) error {
 		return err
 	}
 	near := func(got, want [7]int64) bool {
-		const bound = 0.011 // of exphist.DefaultLayout
+		const bound = 0.011 // of the default layout of exphist
 		const rounding = 1  // quantiles are whole ns
 		for i := range got {
 			if math.Abs(float64(got[i]-want[i])) > bound*float64(want[i])+rounding {

@@ -19,7 +19,7 @@ import (
 
 // snapshotOf returns a snapshot of these values.
 func snapshotOf(values ...int64) *exphist.Snapshot {
-	h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+	h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 	for _, v := range values {
 		h.Record(v)
 	}
@@ -203,7 +203,7 @@ func TestErrors(t *testing.T) {
 	if _, err := Reports(before, after, Options{}); err == nil || !strings.Contains(err.Error(), "by hour") {
 		t.Errorf("by path and by hour: %v", err)
 	}
-	h := exphist.New(exphist.DefaultLayout(exphist.Integer))
+	h := exphist.New(exphist.Layout{Unit: exphist.Integer})
 	h.Record(1)
 	var s exphist.Snapshot
 	h.Snapshot(&s)

@@ -15,9 +15,7 @@ import (
 // than the default one.
 func snapshotOf(t testing.TB, schema int, values ...int64) *exphist.Snapshot {
 	t.Helper()
-	l := exphist.DefaultLayout(exphist.Nanosecond)
-	l.Schema = min(l.Schema, schema)
-	h := exphist.New(l)
+	h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond, Schema: min(5, schema), MaxBuckets: 640})
 	for _, v := range values {
 		h.Record(v)
 	}

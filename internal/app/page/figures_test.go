@@ -22,7 +22,7 @@ import (
 
 // stage returns a stage with these durations.
 func stage(name string, ns ...int64) groupby.Stage {
-	h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+	h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 	for _, v := range ns {
 		h.Record(v)
 	}

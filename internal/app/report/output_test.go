@@ -54,7 +54,7 @@ func written(t testing.TB, write func(io.Writer) error) string {
 
 // stageOf returns a stage that took these times.
 func stageOf(name string, times ...time.Duration) groupby.Stage {
-	h := exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+	h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 	s := groupby.Stage{Name: name}
 	for _, d := range times {
 		h.Record(int64(d))

@@ -284,7 +284,7 @@ func (t *tracer) end(traced, plain time.Duration) {
 		r.total += float64(r.whole) * factor * decisions
 		r.entered += float64(r.count) * decisions
 		if r.durations == nil {
-			r.durations = exphist.New(exphist.DefaultLayout(exphist.Nanosecond))
+			r.durations = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 		}
 		r.durations.Record(int64(float64(r.whole) * factor))
 	}
