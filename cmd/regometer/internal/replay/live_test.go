@@ -136,8 +136,28 @@ func TestLive(t *testing.T) {
 	}
 	noError(os.WriteFile(dir+"/p.rego", []byte(usual+"huge := count([x | some x in numbers.range(1, 10000000)])\n"), 0o600))
 	until(t, "it does not start again", func() bool { _, rules := ask(""); return strings.Contains(rules, "data.p.name ") })
+	evaluations := 0
+	_, rules := ask("")
+	_, rules, _ = strings.Cut(rules, "data.p.name ")
+	if must(fmt.Sscan(rules, &evaluations)); evaluations < 2500 { // of 5,000 decisions, by a sample of 100
+		t.Errorf("the sample stands for %d evaluations", evaluations)
+	}
 	send(event(5, "p/huge", `"input":{},"result":1`))
 	until(t, "an evaluation has no limit of memory or time", func() bool { return log.has("MiB of memory") || count("not-repeatable") == 1 })
 	cancel()
 	<-ended
+}
+
+// The token guards the profile.
+func TestLiveToken(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	c := must(collect.New(collect.Options{Log: log, Profiler: NewLive(1, log, "none"), Token: func() string { return "secret" }}))
+	for token, want := range map[string]int{"wrong": http.StatusUnauthorized, "secret": http.StatusServiceUnavailable} { // there is no process
+		r, w := httptest.NewRequest(http.MethodGet, "/debug/pprof/rego", nil), httptest.NewRecorder()
+		r.Header.Set("Authorization", "Bearer "+token)
+		if c.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("token %s: status %d, want %d", token, w.Code, want)
+		}
+	}
 }
