@@ -454,6 +454,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r Record) error {
 		p.compareModules(ctx, s)
 	}
 	if p.sourceOnly {
+		p.progress.printf("writing the source of OPA %s %s", p.version, what)
 		return nil
 	}
 	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
