@@ -141,7 +141,7 @@ func TestFixesOfReleases(t *testing.T) {
 			if err := copyTree(t.Context(), dir, source); err != nil {
 				t.Fatal(err)
 			}
-			if err := ApplySteps(dir, p.steps); err != nil {
+			if err := applySteps(dir, p.steps); err != nil {
 				t.Fatal(err)
 			}
 			c := gotool.Command{Dir: dir, Env: []string{"CGO_ENABLED=0"}, Args: []string{"build", "-mod=mod", "-buildvcs=false", "-trimpath", "./v1/runtime", "./v1/sdk"}}

@@ -161,33 +161,9 @@ func (s *Step) parseChanges(text string) error {
 // Paths returns the files of OPA's tree that the step changes or adds, sorted.
 func (s Step) Paths() []string { return slices.Sorted(maps.Keys(s.files)) }
 
-// ApplySteps applies steps to the OPA source tree in dir. If a step does not
-// find what it was written for, ApplySteps changes nothing and returns an error
-// that names the step and the declaration.
-func ApplySteps(dir string, steps []Step) error {
-	if err := checkTree(dir); err != nil {
-		return err
-	}
-	if err := checkWritable(dir); err != nil {
-		return err
-	}
-	changed, err := changeBySteps(dir, steps)
-	if err != nil {
-		return err
-	}
-	return withHint(changed.apply(dir))
-}
-
-// checkWritable returns an error if a folder is read-only, as in Go's module
-// cache. Root could write there, but must not.
-func checkWritable(dir string) error {
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o200 == 0 {
-		return errors.Join(err, fmt.Errorf("%s is read-only, as in Go's module cache: use a copy or a checkout", dir))
-	}
-	return nil
-}
-
-// changeBySteps returns what the steps change in the OPA source tree in dir.
+// changeBySteps returns what the steps change in the OPA source tree in dir. If
+// a step does not find what it was written for, the error names the step and the
+// declaration.
 func changeBySteps(dir string, steps []Step) (replacement, error) {
 	root, err := os.OpenRoot(dir) // a link must not lead outside
 	if err != nil {

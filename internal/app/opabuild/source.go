@@ -306,13 +306,3 @@ func (s source) commit(ctx context.Context, changed bool) (revision, timestamp s
 	}
 	return revision, timestamp
 }
-
-// UpstreamSource returns the folder in Go's module cache with the OPA that the
-// series is written for. It downloads this OPA if necessary.
-func UpstreamSource(ctx context.Context) (dir string, err error) {
-	src, err := findSource(ctx, NewestVersion)
-	if err == nil {
-		_, _, err = src.fetch(ctx)
-	}
-	return src.dir, err
-}
