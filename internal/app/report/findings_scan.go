@@ -60,6 +60,7 @@ var attributeWords = [attributes][2]string{{"path", ""}, {"server", ""}, {"clien
 // contradict it.
 func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	s.turn(c)
+	s.narrowToPath(c)
 	from, to := s.period(r, c)
 	f.setTimes(from, to)
 	f.Severity, f.Figures = Fault, map[string]float64{}
@@ -94,8 +95,12 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if f.Path != "" {
 		paths = []string{patternOf(f.Path)}
 	}
-	// A name that begins or ends far from the ends of the log has times too.
+	// A name that begins or ends far from the ends of the log has times too, but
+	// a client asks when it likes.
 	far := (r.To - r.From) / 50
+	if c.subject[ofClient] != anyName {
+		far = r.To - r.From
+	}
 	begins, ends := c.begins || from-r.From > far, c.ends || r.To-to > far
 	when, since, until := "", time.Time{}, time.Time{}
 	if begins {
@@ -156,6 +161,35 @@ func (s *scan) turn(c *cluster) {
 	c.begins, c.ends = true, false
 	c.in = tally{int(after.sum()), int(after[c.outcome])}
 	c.out = tally{int(before.sum()), int(before[c.outcome])}
+}
+
+// narrowToPath gives a cluster the path that has nearly all of the decisions
+// that its outcome has too many of.
+func (s *scan) narrowToPath(c *cluster) {
+	if c.kind != shifted || !c.timed() || c.subject[ofPath] != anyName {
+		return
+	}
+	in, out := make([]tally, len(s.values[ofPath])), make([]tally, len(s.values[ofPath]))
+	for i := range s.events {
+		e := &s.events[i]
+		of := out
+		if c.has(i, e) {
+			of = in
+		} else if !c.subject.has(e) {
+			continue
+		}
+		of[e.names[ofPath]] = of[e.names[ofPath]].plus(tally{1, max(0, int(c.of(e)))})
+	}
+	most, sum, at := 0.0, 0.0, 0
+	for n, t := range in {
+		extra := max(0, float64(t.has)-float64(t.all)*out[n].rate())
+		if sum += extra; extra > most {
+			most, at = extra, n
+		}
+	}
+	if most >= 0.95*sum && s.values[ofPath][at].name != "" && out[at].all >= scanLeast {
+		c.subject[ofPath] = int32(at)
+	}
 }
 
 // period returns the times of a cluster. Those of names are exact. If a
