@@ -274,6 +274,21 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
+// A path that has all errors of some minutes is named, also if all paths
+// together explain them as well.
+func TestErrorsNameTheirPath(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		log := newTraffic(seed)
+		log.decisions, log.paths, log.errors = 20_000, 3, make([]float64, 3)
+		log.fault = func(d *served) { fails(10)(log.Rand, d, d.path == "app1/allow" && d.within(2, 2.2)) }
+		found := readLog(t, log.log(), Options{}).Report().Findings
+		if len(found) != 1 || found[0].Rule != "errors_rose" || found[0].Path != "app1/allow" {
+			t.Errorf("seed %d: %+v", seed, found)
+		}
+	}
+}
+
 // position returns the place of a finding's rule among faults.
 func position(faults []planted, f Finding) int {
 	return slices.IndexFunc(faults, func(p planted) bool { return p.rule == f.Rule })
