@@ -201,6 +201,9 @@ func outcomesOf(p *rollup.Path) (all [6]uint64) {
 
 func unfinishedOf(st *rollup.StageTotal) (all [3]uint64) {
 	for cause, n := range st.Unfinished() {
+		if n == 0 {
+			panic("there is a cause without timers")
+		}
 		all[slices.Index(causes, cause)] = n
 	}
 	return all

@@ -64,14 +64,13 @@ func queryOutcome(result any) outcome.Outcome {
 }
 
 // failureOf returns the outcome of a decision that failed with err, and OPA's
-// code if the outcome is Error. The error's code decides. Without a code, the
+// code if the outcome is Failed. The error's code decides. Without a code, the
 // error of a context that ended is Cancelled, and otherwise the message
 // decides. (A time-out of http.send has the code of an error in a built-in
 // function.)
 func failureOf(err error) (_ outcome.Outcome, code string) {
 	code, message, ended := fieldsOf(err)
-	switch {
-	case ended:
+	if ended {
 		return outcome.Cancelled, ""
 	}
 	return verdicts.OfError(code, message)
