@@ -75,7 +75,7 @@ type Decision struct {
 	// [outcome.Query].
 	Query bool
 	// Outcome says how the decision ended. An invalid Outcome counts as
-	// OtherResult.
+	// Neither.
 	Outcome outcome.Outcome
 	// Code is OPA's code of the error, if Outcome is outcome.Failed.
 	Code string
