@@ -70,6 +70,7 @@ type Reader struct {
 	maxLength int
 	root      source
 	lines     int64 // that ended
+	unclosed  bool
 	other     int64 // lines without an event
 	// otherLine is the last line that counts in other.
 	otherLine int64
@@ -103,7 +104,7 @@ func NewReader(o Options) *Reader {
 func (r *Reader) Reset() {
 	r.root.reset(r, nesting{})
 	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
-	r.partial, r.table = false, nil
+	r.partial, r.unclosed, r.table = false, false, nil
 	r.event = Event{} // it has parts of the text
 	r.finder.reset()
 }
@@ -125,8 +126,13 @@ func (r *Reader) Read(text []byte) (n int) { return r.root.read(slices.Clip(text
 // Close reads the rest, the end of the text.
 func (r *Reader) Close(rest []byte) {
 	r.root.read(slices.Clip(rest), true)
+	r.unclosed = r.unclosed || len(r.root.brackets) > 0
 	r.finder.giveUp(func(*source) bool { return true })
 }
+
+// Unclosed reports whether the text ended within an array, or within an object
+// around events. So nobody knows how many events are missing.
+func (r *Reader) Unclosed() bool { return r.unclosed }
 
 // Counts returns the number of lines of the text, and the number of those that
 // are well-formed JSON or plain text and have no event. A value of several

@@ -401,6 +401,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	case st == broken:
 	case len(rest) < s.reader.maxLength:
 		kind = Truncated
+		s.reader.unclosed = s.reader.unclosed || s == &s.reader.root && len(s.brackets) > 0
 	case s.openDocument(p, rest):
 		return i + 1, true
 	default:

@@ -93,7 +93,7 @@ func (in *Inputs) Unread() (problems string, partly bool) {
 // unread returns the problems of events and of files that were not read, and
 // how much of all events that is: at least 1 if nobody knows.
 func (in *Inputs) unread() (names string, part float64) {
-	lost := []logread.Problem{Damaged, Shortened, Unreadable, refused}
+	lost := []logread.Problem{Damaged, Shortened, Unclosed, Unreadable, refused}
 	_, files := in.problems(lost...)
 	names, all := in.problems(append(lost, logread.InvalidJSON, logread.Truncated, logread.TooLong)...)
 	return names, max(float64(files.Count), Ratio(uint64(all.Count), uint64(in.Decisions+all.Count)))

@@ -342,6 +342,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 const (
 	Unreadable    = "unreadable"      // the file, or the rest of it, cannot be read
 	Damaged       = "damaged"         // a part of a compressed file or an archive cannot be read
+	Unclosed      = "unclosed"        // the file ends within an array, or within an object around events
 	Shortened     = "shortened"       // the file became shorter before it was read to its end
 	NoDecisionLog = "no_decision_log" // the file is not empty, and has no event
 )
@@ -380,7 +381,9 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	case f == formatSaved && l == w.file:
 		w.fail(fmt.Errorf("%s is a saved report, not a decision log: use regometer merge, which prints and merges saved reports", called(p.input.Name)))
 	default:
-		err = w.readText(ctx, p, text)
+		if err = w.readText(ctx, p, text); w.reader.Unclosed() {
+			p.failure = Unclosed
+		}
 	}
 	p.fail(ctx, err)
 }

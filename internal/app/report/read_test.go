@@ -212,3 +212,24 @@ func TestFailureOnce(t *testing.T) {
 		t.Errorf("got problems %q, want %q", got, want)
 	}
 }
+
+// A file that ends within an array lacks decisions, also after a whole element.
+func TestUnclosed(t *testing.T) {
+	t.Parallel()
+	const event = `{"decision_id":"d","path":"p","metrics":{"timer_server_handler_ns":1}}`
+	for text, want := range map[string]bool{
+		"[" + event + ",\n" + event + "]\n":            false,
+		"[" + event + ",\n" + event + ",\n":            true,
+		"[" + event + "," + event[:20]:                 true,
+		"[\n" + event + "\n" + "plain text\n" + event:  false,
+		`{"hits":[` + event + "]}\n[]\n" + event[:40]:  false,
+		event + "\n[\n" + event + "\n]\n" + event[:30]: false,
+	} {
+		r := readLog(t, text, Options{}).Report()
+		if _, partly := r.Inputs.Unread(); partly && want != strings.Contains(fmt.Sprint(r.Inputs.Problems), Unclosed) {
+			t.Errorf("%q: partly read: %v, problems: %v", text, partly, r.Inputs.Problems)
+		} else if want && !partly {
+			t.Errorf("%q: no part is missing", text)
+		}
+	}
+}
