@@ -156,18 +156,9 @@ dashboards: ## Write the Grafana dashboards, and the rules for the Prometheus op
 ##### Benchmarks
 
 .PHONY: bench
-bench: ## Measure beside OPA, print the tables, write docs/performance.md and the table in README.md
-	$(GO) run ./bench/cmd/benchtable $(BENCHFLAGS)
-
-.PHONY: bench-collect
-bench-collect: ## Measure regometer collect, on one processor and on two and beside an OpenTelemetry Collector, and servers that upload; write the page
-	cd cmd/regometer && $(GO) test -run '^$$' -bench Collect -cpu 1,2 -count 5 ./internal/collect
-	$(GO) run ./bench/cmd/benchtable -parts collect $(BENCHFLAGS)
-
-.PHONY: bench-report
-bench-report: ## Measure regometer report beside DuckDB on large logs, and write the page
+bench: ## Measure beside OPA, histograms and DuckDB, and write docs/performance.md and the table in README.md: half an hour; BENCHFLAGS='-bench Server -runs 6' measures a part
 	@$(find_duckdb); \
-	$(GO) run ./bench/cmd/benchtable -parts report $(BENCHFLAGS)
+	$(GO) run ./bench/cmd/benchtable -go $(word 3,$(GO_RELEASES)),$(word 2,$(GO_RELEASES)) $(BENCHFLAGS)
 
 .PHONY: findings
 findings: ## Plant faults in decision logs, and print what the report finds; FINDINGSFLAGS="-seeds 5 -write docs/report.md"
@@ -176,7 +167,7 @@ findings: ## Plant faults in decision logs, and print what the report finds; FIN
 .PHONY: bench-quick
 bench-quick: ## Run the benchmarks of docs/performance.md once, with and without the drop-in
 	@$(find_duckdb); \
-	$(GO) run ./bench/cmd/benchtable -quick -parts metrics,embedded,server,report
+	$(GO) run ./bench/cmd/benchtable -quick
 
 ##### Checks
 

@@ -7,7 +7,7 @@ package bench
 
 import "github.com/open-policy-agent/opa/v1/metrics"
 
-const side = "regometer"
+const dropIn = true
 
 // appendJSON calls AppendJSON, which only the drop-in has.
 func appendJSON(dst []byte, m metrics.Metrics) ([]byte, error) {

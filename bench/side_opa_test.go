@@ -7,7 +7,7 @@ package bench
 
 import "github.com/open-policy-agent/opa/v1/metrics"
 
-const side = "opa"
+const dropIn = false
 
 // appendJSON does what a user of OPA's package must write.
 func appendJSON(dst []byte, m metrics.Metrics) ([]byte, error) {

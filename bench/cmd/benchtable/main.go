@@ -1,8 +1,9 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command benchtable measures Regometer beside Open Policy Agent's own metrics
-// package and writes docs/performance.md. It runs on Unix.
+// Command benchtable runs the benchmarks of Regometer and of OPA by turns, and
+// writes docs/performance.md and the table in README.md from what benchstat
+// says about them.
 package main
 
 import (
@@ -10,166 +11,216 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
 )
 
-const usage = `Usage: benchtable [flags]
-
-Measures Regometer beside OPA's own metrics package, prints the tables and
-writes them to docs/performance.md. It keeps the raw figures in docs/performance,
-in the format of go test -bench, which benchstat also reads.
-
-Parts:
-  metrics   the packages side by side: the same cases in two binaries
-  embedded  a decision in a program that uses OPA as a library; same binaries
-  server    OPA servers under load, as they are and with the drop-in, the plugin
-            and the decision log; builds OPA twice, which takes a few minutes
-            the first time
-  stages    from a decision to a scrape: the histogram beside its peers, the
-            rollup, the plugin, the collector
-  report    regometer report beside DuckDB, on decision logs in the folder for
-            temporary files, up to 5 GB at a time; runs only if you name it
-  collect   regometer collect beside an OpenTelemetry Collector, which the first
-            run builds in some minutes, and servers that upload their decision
-            log; runs only if you name it
-
-DuckDB is the program that REGOMETER_DUCKDB names, or else duckdb on PATH. Without
-it, the tables have no figures of DuckDB.
-
-Flags:
-`
+func main() {
+	measure.Main("benchtable", func(ctx context.Context) error { return run(ctx, os.Args[1:]) })
+}
 
 // options are the values of the flags.
 type options struct {
-	parts     []string
-	runs      int
-	benchtime string
-	only      *regexp.Regexp // of the cases, or nil
-	requests  int
-	size      int // MB
-	quick     bool
+	runs, requests int
+	quick, page    bool
+	gos            []string
+	only           *regexp.Regexp // nil for all
 }
 
-func main() {
-	measure.Main("benchtable", func(ctx context.Context) error { return run(ctx, os.Args[1:], os.Stdout, os.Stderr) })
-}
-
-func parseFlags(args []string, stderr io.Writer) (options, error) {
-	var o options
+func parseFlags(args []string) (o options, err error) {
 	f := flag.NewFlagSet("benchtable", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		f.PrintDefaults()
-	}
-	named := f.String("parts", "metrics,embedded,server,stages", "what to measure, or none")
-	f.IntVar(&o.runs, "runs", 10, "number of runs; with fewer than 8 no ratio has a confidence interval")
-	f.StringVar(&o.benchtime, "benchtime", "100ms", "time or iterations (100x) for each benchmark of a run")
-	f.Func("case", "`regular expression`: only these cases of the part metrics or report, printed but not written", func(text string) (err error) {
-		o.only, err = regexp.Compile("^(" + text + ")$")
+	f.IntVar(&o.runs, "runs", 10, "number of runs")
+	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in a run")
+	f.BoolVar(&o.quick, "quick", false, "run each benchmark once, to see that it works; write nothing")
+	f.BoolVar(&o.page, "page", false, "measure nothing; write the pages from the figures in docs/performance")
+	gos := f.String("go", "go1.27.4,go1.26.11", "two `releases` of Go: that of all figures, and one that also runs OPA's own benchmarks")
+	f.Func("bench", "`regular expression`: measure only these benchmarks; print what benchstat says, and write nothing", func(text string) (err error) {
+		o.only, err = regexp.Compile(text)
 		return err
 	})
-	f.IntVar(&o.requests, "requests", 10_000, "requests to each server in each run and mode")
-	f.IntVar(&o.size, "size", 2000, "size of a decision log of the part report, in MB before compression; at most 2500, because regometer sample knows no exact quantiles of larger logs")
-	f.BoolVar(&o.quick, "quick", false, "run every benchmark once, to see that it works; write nothing")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if *named != "none" {
-		o.parts = strings.Split(*named, ",")
+	if o.gos = strings.Split(*gos, ","); len(o.gos) != 2 {
+		return o, errors.New("-go takes two releases")
 	}
-	for _, name := range o.parts {
-		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
-			return o, fmt.Errorf("-parts: unknown part %q", name)
-		}
+	if o.quick {
+		o.runs, o.requests, o.gos = 1, 50, []string{"local"} // whose builds the cache has
 	}
-	switch {
-	case f.NArg() > 0:
+	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q (see -help)", f.Arg(0))
-	case o.runs < 1 || o.requests < 1:
-		return o, errors.New("-runs and -requests must be at least 1")
-	case o.size < 1 || o.size > 2500:
-		return o, errors.New("-size must be from 1 to 2500")
-	case o.only != nil && !slices.Equal(o.parts, []string{"metrics"}) && !slices.Equal(o.parts, []string{"report"}):
-		return o, errors.New("-case needs -parts metrics or -parts report")
-	case o.quick:
-		o.runs, o.benchtime, o.requests, o.size = 1, "1x", 50, 2
 	}
 	return o, nil
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	o, err := parseFlags(args, stderr)
+func run(ctx context.Context, args []string) (err error) {
+	o, err := parseFlags(args)
 	if err != nil {
 		return err
 	}
-	repo, err := measure.FindRepository(ctx)
-	if err != nil {
-		return err
-	}
-	docs := filepath.Join(repo.Root, "docs")
 	work, err := os.MkdirTemp("", "benchtable-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	m := measurer{options: o, Repository: repo, work: work, progress: measure.Progress{W: stderr, Start: time.Now()}}
-	r := report{}
-	for _, p := range slices.Backward(parts) { // the part report comes first: see execute
-		if !slices.Contains(o.parts, p.name) {
-			continue
-		}
-		text, err := m.measure(ctx, p)
-		if err == nil {
-			r[p.name], err = parse(p.name, text)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
+	root, err := measure.Root(ctx)
+	if err != nil {
+		return err
 	}
-	if o.quick { // a single iteration says nothing about time
-		for _, name := range o.parts {
-			fmt.Fprintf(stdout, "%s: %d benchmarks ran\n", name, len(r[name].samples))
-		}
+	if o.page {
+		return writePages(ctx, root)
+	}
+	m := measurer{options: o, root: root, work: work, results: filepath.Join(root, resultsFolder), start: time.Now(), lines: map[string][]byte{}}
+	if o.quick || o.only != nil {
+		m.results = work
+	}
+	if err := errors.Join(os.MkdirAll(m.results, 0o777), m.measure(ctx)); err != nil {
+		return err
+	}
+	switch {
+	case o.quick: // a single iteration says nothing about time
 		return nil
+	case o.only != nil:
+		return printComparisons(ctx, root, work)
+	default:
+		return writePages(ctx, root)
 	}
-	if o.only != nil {
-		_, err := io.WriteString(stdout, r.text())
-		return err
-	}
-	if err := r.addKept(docs); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(stdout, r.text()); err != nil {
-		return err
-	}
-	return r.save(repo.Root)
 }
 
-// addKept adds the kept figures of the parts that were not measured.
-func (r report) addKept(out string) error {
-	for _, p := range parts {
-		if _, measured := r[p.name]; measured {
-			continue
+const opaModule = "github.com/open-policy-agent/opa"
+
+// command runs a program. Builds ignore GOFLAGS.
+func command(ctx context.Context, dir, name string, args ...string) (string, error) {
+	return measure.Run(ctx, os.Stderr, dir, []string{"GOFLAGS="}, name, args...)
+}
+
+// A measurer runs the benchmarks.
+type measurer struct {
+	options
+	root, work, results string // folders
+	start               time.Time
+	lines               map[string][]byte // the figures, by the name of their file in results
+}
+
+// A binary is a test binary. The figures of its benchmarks go to a file.
+type binary struct {
+	path, benchmarks, file string
+	env                    []string
+}
+
+func (m *measurer) measure(ctx context.Context) error {
+	contests, err := m.build(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range m.runs {
+		m.progress("run %d of %d", i+1, m.runs)
+		for _, binaries := range contests {
+			if err := m.turn(ctx, i, binaries); err != nil {
+				return err
+			}
 		}
-		text, err := os.ReadFile(filepath.Join(out, "performance", p.name+".txt"))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			r[p.name], err = parse(p.name, text)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		for name, text := range m.lines { // an interrupt leaves the runs that are complete
+			if err := os.WriteFile(filepath.Join(m.results, name), text, 0o644); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// turn runs each benchmark of the binaries once. Each turn begins with another
+// binary.
+func (m *measurer) turn(ctx context.Context, number int, binaries []binary) error {
+	listed, err := command(ctx, m.root, binaries[0].path, "-test.list", binaries[0].benchmarks)
+	if err != nil {
+		return err
+	}
+	for name := range strings.FieldsSeq(listed) {
+		if m.only != nil && !m.only.MatchString(name) {
+			continue
+		}
+		time := "100ms"
+		switch {
+		case strings.HasPrefix(name, "BenchmarkServer"):
+			time = fmt.Sprintf("%dx", m.requests)
+		case m.quick, name == "BenchmarkReport":
+			time = "1x"
+		}
+		for j := range binaries {
+			b := binaries[(number+j)%len(binaries)]
+			args := []string{"-test.run=^$", "-test.bench=^" + name + "$", "-test.benchtime=" + time, "-test.benchmem", fmt.Sprintf("-test.short=%t", m.quick)}
+			text, err := measure.Run(ctx, os.Stderr, filepath.Join(m.root, "bench"), b.env, b.path, args...)
+			if err != nil {
+				return err
+			}
+			m.lines[b.file] = append(m.lines[b.file], text...)
+		}
+	}
+	return nil
+}
+
+func (m *measurer) progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%6s  %s\n", time.Since(m.start).Round(time.Second), fmt.Sprintf(format, args...))
+}
+
+// build builds everything that is measured. Binaries of the same contest take
+// turns.
+func (m *measurer) build(ctx context.Context) (contests [][]binary, err error) {
+	m.progress("building OPA as it is and with Regometer; the first time this takes some minutes")
+	in := func(name string) string { return filepath.Join(m.work, name) }
+	build := func(program string, args ...string) {
+		if err == nil {
+			_, err = measure.Run(ctx, os.Stderr, m.root, []string{"GOFLAGS=", "GOTOOLCHAIN=" + m.gos[0]}, program, args...)
+		}
+	}
+	regometer := in("regometer")
+	build("go", "build", "-o", regometer, "./cmd/regometer")
+	build(regometer, "build", "--unmodified", "-o", in("opa-unmodified"))
+	build(regometer, "build", "-o", in("opa-regometer"))
+	build(regometer, "build", "--pure", "--write-source", in("source"))
+	version, versionErr := command(ctx, m.root, "go", "list", "-m", "-f", "{{.Version}}", opaModule)
+	modules, modulesErr := command(ctx, m.root, "go", "list", "-m", "-f", "{{.Dir}}")
+	if err = errors.Join(err, versionErr, modulesErr); err != nil {
+		return nil, err
+	}
+	if _, err := measure.Run(ctx, os.Stderr, m.work, []string{"GOWORK=", "GOTOOLCHAIN=" + m.gos[len(m.gos)-1]}, "go", append([]string{"work", "init", in("source")}, strings.Fields(modules)...)...); err != nil {
+		return nil, err
+	}
+	test := func(toolchain, side, folder, benchmarks, file string, env ...string) binary {
+		b := binary{in(strings.Join([]string{filepath.Base(folder), side, toolchain}, "-") + ".test"), benchmarks, file, env}
+		args, workspace := []string{"test", "-c", "-o", b.path}, ""
+		if side == "regometer" {
+			args, workspace = append(args, "-tags=dropin"), "GOWORK="+in("go.work")
+		}
+		if err == nil {
+			_, err = measure.Run(ctx, os.Stderr, m.root, []string{"GOFLAGS=", "GOTOOLCHAIN=" + toolchain, workspace}, "go", append(args, folder)...)
+		}
+		m.lines[file] = fmt.Appendf(nil, "date: %s\ntoolchain: %s\nopa: %scpus: %d\n", m.start.UTC().Format(time.DateOnly), toolchain, version, runtime.NumCPU())
+		return b
+	}
+	const all = "^Benchmark"
+	for i, toolchain := range m.gos {
+		older := []string{"", "-older-go"}[i]
+		contests = append(contests, []binary{
+			test(toolchain, "opa", opaModule+"/v1/metrics", all, "opa"+older+".txt"),
+			test(toolchain, "regometer", opaModule+"/v1/metrics", all, "regometer"+older+".txt"),
+		})
+	}
+	newest := m.gos[0]
+	return append(contests,
+		[]binary{
+			test(newest, "opa", "./bench", all, "opa.txt", "REGOMETER_BENCH_OPA="+in("opa-unmodified")),
+			test(newest, "regometer", "./bench", all, "regometer.txt", "REGOMETER_BENCH_OPA="+in("opa-regometer")),
+		},
+		[]binary{test(newest, "", "./bench/peers", all, "peers.txt", "REGOMETER_BENCH_COMMAND="+regometer)},
+		[]binary{test(newest, "", "./prom", "^BenchmarkScrape$", "peers.txt")},
+		[]binary{test(newest, "", "./cmd/regometer/internal/collect", all, "peers.txt")},
+	), err
 }

@@ -82,12 +82,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	defer os.RemoveAll(dir)
 	if o.command == "" {
-		r, err := measure.FindRepository(ctx)
+		root, err := measure.Root(ctx)
 		if err != nil {
 			return err
 		}
 		o.command = filepath.Join(dir, "regometer")
-		if _, err := measure.Command(ctx, r.Root, "go", "build", "-o", o.command, "./cmd/regometer"); err != nil {
+		if _, err := measure.Run(ctx, io.Discard, root, nil, "go", "build", "-o", o.command, "./cmd/regometer"); err != nil {
 			return err
 		}
 	}
@@ -248,12 +248,12 @@ func (l *lab) read(ctx context.Context, t *truth, name string) ([]finding, error
 	if err := errors.Join(t.generate(file, t.see), file.Close()); err != nil {
 		return nil, err
 	}
-	out, err := measure.Command(ctx, "", l.command, "report", "--format", "json", name)
+	out, err := measure.Run(ctx, io.Discard, "", nil, l.command, "report", "--format", "json", name)
 	if err != nil {
 		return nil, err
 	}
 	var report struct{ Findings []finding }
-	err = json.Unmarshal(out, &report)
+	err = json.Unmarshal([]byte(out), &report)
 	return report.Findings, err
 }
 

@@ -131,7 +131,7 @@ func (r *result) text(o output.Options) []byte {
 		fmt.Fprintf(&b, "\nThey agree: each outcome and each stage has the same count and the same sum.\n")
 	}
 
-	fmt.Fprintf(&b, "\nWHAT A DECISION COSTS, with HTTP, JSON and the decision log\n\n")
+	fmt.Fprintf(&b, "\nWHAT A LOGGED DECISION COSTS, with HTTP, JSON and the decision log on the console\n\n")
 	costs := text.Table{Columns: text.Columns(1, "cost", "Regometer", "unmodified", "ratio", "of all rounds")}
 	for i, c := range r.PerDecision {
 		kind, theirs, ratio, all := costKinds[i], "", "", ""
