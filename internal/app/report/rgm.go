@@ -20,9 +20,10 @@ import (
 	"github.com/regometer/regometer/outcome"
 )
 
-// docs/rgm.md describes the JSON of saved Data. Change it together with this
-// file, and change formatVersion if readers of the old version would misread
-// the result.
+// Saved Data are lines of JSON, compressed with zstd. The first line describes
+// the report, and each other line is a slice of time of a group. Reports with
+// the same content have the same bytes. Change formatVersion if readers of the
+// old version would misread the result.
 
 const formatVersion = 1
 
