@@ -29,7 +29,7 @@ OUTSIDE := e2e e2e/extauthz
 # is supported, from the oldest on. OPA builds with all but the first.
 GO_RELEASES := go1.25.14 go1.26.11 go1.27.4
 
-OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' internal/app/opabuild/version.go)
+OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' cmd/regometer/internal/opabuild/version.go)
 
 # make lint examines the same code, and also the code for other platforms.
 TEST := $(GO) test -vet=off

@@ -9,7 +9,6 @@ require (
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/procfs v0.22.0
 	github.com/regometer/regometer v0.0.0
-	github.com/regometer/regometer/internal/app v0.0.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0
@@ -19,7 +18,6 @@ require (
 
 replace (
 	github.com/regometer/regometer => ..
-	github.com/regometer/regometer/internal/app => ../internal/app
 	github.com/regometer/regometer/opa => ../opa
 	github.com/regometer/regometer/prom => ../prom
 )

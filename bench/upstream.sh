@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=v1/metrics,v1/util,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/logging,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,internal/logging,cmd
-folders=(internal/app/opabuild/_upstream/[0-9]*)
+folders=(cmd/regometer/internal/opabuild/_upstream/[0-9]*)
 steps=("${folders[@]##*/[0-9][0-9]-}")
 first=1
 case ${1-} in
@@ -51,8 +51,7 @@ for n in $(seq ${#steps[@]}); do
 	fi
 	cp bench/go.mod bench/go.sum "$work"
 	go mod edit -replace=github.com/open-policy-agent/opa="$opa" -replace=github.com/regometer/regometer="$PWD" \
-		-replace=github.com/regometer/regometer/opa="$PWD/opa" -replace=github.com/regometer/regometer/prom="$PWD/prom" \
-		-replace=github.com/regometer/regometer/internal/app="$PWD/internal/app" "$work/go.mod"
+		-replace=github.com/regometer/regometer/opa="$PWD/opa" -replace=github.com/regometer/regometer/prom="$PWD/prom" "$work/go.mod"
 	(cd bench && GOWORK=off REGOMETER_UPSTREAM_STEPS="${steps[*]:0:n}" go test -mod=mod -modfile="$work/go.mod" ./difftest)
 done
 rm -rf dist/upstream

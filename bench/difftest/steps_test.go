@@ -12,7 +12,7 @@ import (
 )
 
 // stepsVariable is an environment variable. It names the steps of the series
-// for OPA (internal/app/opabuild/_upstream) in the OPA that the tests compare
+// for OPA (cmd/regometer/internal/opabuild/_upstream) in the OPA that the tests compare
 // with, separated by spaces. bench/upstream.sh sets the variable and builds the
 // tests with this OPA. The variable is empty for a released OPA.
 const stepsVariable = "REGOMETER_UPSTREAM_STEPS"
@@ -21,7 +21,7 @@ const stepsVariable = "REGOMETER_UPSTREAM_STEPS"
 // must remove a difference.
 func mended(t *testing.T, step string) bool {
 	t.Helper()
-	found, err := filepath.Glob("../../internal/app/opabuild/_upstream/[0-9][0-9]-" + step)
+	found, err := filepath.Glob("../../cmd/regometer/internal/opabuild/_upstream/[0-9][0-9]-" + step)
 	if err != nil || len(found) != 1 {
 		t.Fatalf("the series for OPA has no step %s: %v", step, err)
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/internal/app/compare"
-	"github.com/regometer/regometer/internal/app/output"
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/compare"
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 func newCompareCommand() *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/demo"
-	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
 )
 
 func newDemoCommand() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
 )
 
 func TestDemo(t *testing.T) {

@@ -22,10 +22,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/modfile"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/contents"
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
-	"github.com/regometer/regometer/internal/app/contents"
-	"github.com/regometer/regometer/internal/app/opabuild"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 const buildImageHelp = `--image writes a container image without a container engine, and prints the image's

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
 )
 
 // buildImage builds the program of tinyOPA as an image.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
 )
 
 // TestCalls: wrong calls say what is wrong, and what to do. No call needs a

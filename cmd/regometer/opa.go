@@ -6,7 +6,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
 )
 
 func newOPACommand() *cobra.Command {

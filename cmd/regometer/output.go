@@ -18,9 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
-	"github.com/regometer/regometer/internal/app/outfile"
-	"github.com/regometer/regometer/internal/app/page"
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
+	"github.com/regometer/regometer/cmd/regometer/internal/page"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 // outputs are the files that the user named and the command writes. The command

@@ -21,8 +21,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
-	"github.com/regometer/regometer/internal/app/page"
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/page"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 // outputFlags are all flags that name a file to write, each with a call of its

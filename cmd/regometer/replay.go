@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/replay"
-	"github.com/regometer/regometer/internal/app/output"
-	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // replayOptions are the flags of replay.

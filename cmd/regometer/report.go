@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/regometer/regometer/internal/app/parquetlog"
-	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/parquetlog"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/verdicts"
 )

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/regometer/regometer/internal/app/output"
-	"github.com/regometer/regometer/internal/app/page"
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
+	"github.com/regometer/regometer/cmd/regometer/internal/page"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 // reportOutput has the flags that say where a report goes.

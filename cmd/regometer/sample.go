@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/internal/app/samplelog"
+	"github.com/regometer/regometer/cmd/regometer/internal/samplelog"
 )
 
 func newSampleCommand() *cobra.Command {

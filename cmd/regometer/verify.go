@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/internal/app/opabuild"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 func newVerifyCommand() *cobra.Command {

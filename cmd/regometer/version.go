@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/internal/app/contents"
-	"github.com/regometer/regometer/internal/app/opabuild"
+	"github.com/regometer/regometer/cmd/regometer/internal/contents"
+	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
 )
 
 func newVersionCommand() *cobra.Command {

@@ -15,6 +15,7 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -24,7 +25,6 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
-	"github.com/regometer/regometer/internal/app/contrast"
 )
 
 const (
@@ -156,7 +156,7 @@ func (l *lab) tables(ctx context.Context, kinds []kind) (string, error) {
 		text = "| fault | size: found | size: found | size: found |\n|---|---|---|---|\n" + faulty.String() + "\n"
 	}
 	if logs > 0 {
-		low, high := contrast.Wilson(float64(bad)/float64(logs), float64(logs))
+		low, high := wilson(float64(bad)/float64(logs), float64(logs))
 		text += fmt.Sprintf("Of %d healthy logs, %d have a fault: %.2f %% to %.2f %% with 95 %% confidence (Wilson). They are: %s.\n",
 			logs, bad, 100*low, 100*high, strings.Join(healthy, "; "))
 	}
@@ -268,4 +268,12 @@ func replaceTable(page, table string) error {
 		return fmt.Errorf("%s lacks the lines %q and %q", page, beginMark, endMark)
 	}
 	return os.WriteFile(page, []byte(head+beginMark+"\n"+table+endMark+tail), 0o644)
+}
+
+// wilson returns the 95 % interval of a share of n independent logs (Wilson
+// 1927).
+func wilson(share, n float64) (low, high float64) {
+	const z2 = 1.959964 * 1.959964
+	middle, half := (share+z2/2/n)/(1+z2/n), math.Sqrt(z2*(share*(1-share)/n+z2/4/n/n))/(1+z2/n)
+	return max(0, middle-half), min(1, middle+half)
 }

@@ -30,7 +30,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/config"
 
-	"github.com/regometer/regometer/internal/app/samplelog"
+	"github.com/regometer/regometer/cmd/regometer/internal/samplelog"
 )
 
 var stamp = regexp.MustCompile(`(?m)^time=\S+ level=\S+ `)

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/internal/app/opaserver"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/opaserver"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // total adds up the metrics of a name in a server's answer to GET /metrics.

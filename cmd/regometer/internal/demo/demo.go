@@ -20,10 +20,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/config"
 
 	"github.com/regometer/regometer"
+	"github.com/regometer/regometer/cmd/regometer/internal/opaserver"
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/replay"
-	"github.com/regometer/regometer/internal/app/opaserver"
-	"github.com/regometer/regometer/internal/app/output"
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 // Config says what to run. Keep and Table are optional.

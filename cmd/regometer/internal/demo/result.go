@@ -11,10 +11,10 @@ import (
 	"math"
 	"strings"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/replay"
-	"github.com/regometer/regometer/internal/app/output"
-	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 )

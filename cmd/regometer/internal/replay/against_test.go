@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/internal/app/compare"
-	"github.com/regometer/regometer/internal/app/output"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/compare"
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // users has decisions of two paths. In each, one user in ten is called mallory.

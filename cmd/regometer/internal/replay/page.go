@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/internal/app/chart"
-	"github.com/regometer/regometer/internal/app/page"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/chart"
+	"github.com/regometer/regometer/cmd/regometer/internal/page"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // maxSource limits the lines of sources on a page.

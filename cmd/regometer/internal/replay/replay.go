@@ -22,8 +22,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/regometer/regometer/internal/app/compare"
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/compare"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/rollup"

@@ -22,7 +22,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/config"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 // everything has an example of each part of Rego that a log must tell enough

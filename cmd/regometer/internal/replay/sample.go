@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/logread"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/logread"
 )
 

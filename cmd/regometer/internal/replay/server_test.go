@@ -24,7 +24,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/runtime"
 
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 func must[T any](v T, err error) T {

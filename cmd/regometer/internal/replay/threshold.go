@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/regometer/regometer/internal/app/compare"
-	"github.com/regometer/regometer/internal/app/output"
-	"github.com/regometer/regometer/internal/app/report"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/compare"
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // A Threshold limits the decisions of a kind, or the growth of a duration.

@@ -6,7 +6,7 @@ package replay
 import (
 	"time"
 
-	"github.com/regometer/regometer/internal/app/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"

@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/regometer/regometer/internal/app/output"
-	"github.com/regometer/regometer/internal/app/text"
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // WriteJSON writes the whole report as JSON. The error is that of w.

@@ -1,0 +1,394 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
+)
+
+// The limits below which a change is not judged. They apply to each side.
+const (
+	MinSlices = contrast.MinSlices // slices of time with durations, or decisions
+	MinBeyond = 10                 // durations beyond the quantile: 10 of 1,000 are beyond p99
+	// MinDecisions is for outcomes. It is as many as a median needs.
+	MinDecisions = 2 * MinBeyond
+	// MaxPoints is how far, in percentage points, the interval of an outcome
+	// without a change may reach.
+	MaxPoints = 10
+)
+
+// Options selects what is compared. The zero value compares everything.
+type Options struct {
+	Stages []string // the stages to compare; nil stands for all
+	// Thresholds are for Comparison.Exceed. Rows that they apply to also
+	// compare their quantiles and outcomes.
+	Thresholds []Threshold
+}
+
+// confidence is the probability that a comparison of like with like finds no
+// change. It is also the expected share of the changes found that are not
+// noise.
+const confidence = 0.95
+
+// Verdict is the judgement of a change.
+type Verdict string
+
+// The verdicts, in the order in which rows are sorted.
+const (
+	Changed      Verdict = "changed"       // of a group's decisions: one of the outcomes is more or fewer
+	Slower       Verdict = "slower"        // the whole interval is above 0
+	Faster       Verdict = "faster"        // the whole interval is below 0
+	More         Verdict = "more"          // of an outcome: the whole interval is above 0
+	Fewer        Verdict = "fewer"         // of an outcome: the whole interval is below 0
+	NoDifference Verdict = "no difference" // the change may be noise
+	TooLittle    Verdict = "too little data"
+)
+
+var verdicts = []Verdict{Changed, Slower, Faster, More, Fewer, NoDifference, TooLittle}
+
+func (v Verdict) rank() int { return slices.Index(verdicts, v) }
+
+// Comparison has the changes from one report to another. It depends only on the
+// reports and the options.
+type Comparison struct {
+	By         string // the kind of the rows' keys, as in report.Report
+	Intervals  int    // the number of confidence intervals; see the package for what they claim
+	Partly     bool   // a report has only a part of its log
+	Thresholds []Threshold
+
+	// Decisions has a row for each group that is in both reports, Stages one
+	// for each stage of such a group. Rows are sorted by verdict (those without a
+	// change are equal), by impact (the larger change first, for better or worse),
+	// by key and by stage.
+	Decisions, Stages []Row
+	// Only lists the groups that only one report has, and the stages that only
+	// one report has of a group in both. It is sorted by key and stage.
+	Only []Only
+}
+
+// Row is a group that is in both reports, or a stage of it.
+type Row struct {
+	Key   string `json:"-"`
+	Stage string `json:"stage,omitempty"` // "" for the outcomes of the group's decisions
+	// Verdict is the first of those of the changes, or Changed.
+	Verdict Verdict `json:"verdict"`
+	// Impact of a stage is the time that it took after, in ns and without the
+	// stages that it contains, minus the time that the same number would have
+	// taken at the mean before. Impact of a group is the number of decisions
+	// after that would have had another outcome with the shares before.
+	Impact  float64  `json:"impact"`
+	Before  Side     `json:"before"`
+	After   Side     `json:"after"`
+	Changes []Change `json:"-"` // of p50, of p99, and of the quantiles of thresholds; or of outcomes
+}
+
+// Side is one report's part of a row.
+type Side struct {
+	Count  uint64 `json:"count"`  // of durations, or decisions
+	Slices int    `json:"slices"` // of time with any; 0 if none has a time
+}
+
+// Change is how a quantile, or the share of an outcome, changed.
+type Change struct {
+	Name          string  // such as "p99" or "denied"
+	Before, After float64 // ns, or shares
+
+	// Change is After/Before − 1 of a quantile: 0.2 is 20 % more. It is After −
+	// Before of a share: 0.05 is 5 percentage points more. The confidence
+	// interval is from Low to High. If it has no such end, Low is −1, and High is
+	// +Inf for a quantile and 1 for a share. If the change was not judged, they
+	// are −1 and +Inf.
+	Change, Low, High float64
+	Verdict           Verdict
+}
+
+// Only is a group, or a stage of a group, that only one report has.
+type Only struct {
+	Key   string `json:"-"`
+	Stage string `json:"stage,omitempty"` // "" for the whole group
+	// Before and After are decisions of the group, or durations of the stage.
+	// One of them is 0.
+	Before uint64 `json:"before"`
+	After  uint64 `json:"after"`
+}
+
+// Reports compares two reports and does not change them. It fails if their
+// groups have different kinds of keys.
+func Reports(before, after *report.Report, o Options) (*Comparison, error) {
+	if before.By != after.By {
+		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
+	}
+	c := &Comparison{By: before.By, Partly: partly(before) || partly(after), Thresholds: slices.Clone(o.Thresholds)}
+	// Each interval depends on all tests. There are two passes, because all
+	// groups together may need too much memory.
+	b := budget{error: 1 - confidence}
+	if err := c.each(before, after, o, func(p *pair) {
+		for _, ch := range p.Changes {
+			if p.enough(ch.Name) {
+				b.add(p.count(), p.compare(ch.Name, 0).P)
+			}
+		}
+	}); err != nil {
+		return nil, err
+	}
+	b.discover()
+	c.Intervals = len(b.tests)
+	err := c.each(before, after, o, func(p *pair) {
+		p.judge(b.alpha(p.count()))
+		if p.Stage == "" {
+			c.Decisions = append(c.Decisions, p.Row)
+		} else {
+			c.Stages = append(c.Stages, p.Row)
+		}
+	})
+	for _, rows := range [][]Row{c.Decisions, c.Stages} {
+		slices.SortFunc(rows, func(a, b Row) int {
+			return cmp.Or(
+				cmp.Compare(min(a.Verdict.rank(), NoDifference.rank()), min(b.Verdict.rank(), NoDifference.rank())),
+				cmp.Compare(math.Abs(b.Impact), math.Abs(a.Impact)),
+				cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage))
+		})
+	}
+	return c, err
+}
+
+// partly reports whether a report has only a part of its log.
+func partly(r *report.Report) bool {
+	return r.Interrupted || slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Rule == report.PartlyRead })
+}
+
+// groupsOf returns the index of each group of a report, by key.
+func groupsOf(r *report.Report) map[string]int {
+	places := map[string]int{}
+	for i, g := range r.Groups.Sums() {
+		places[g.Key] = i
+	}
+	return places
+}
+
+// union returns the keys of both maps, sorted.
+func union[V any](a, b map[string]V) []string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
+}
+
+// each calls f for the groups that are in both reports, and for the stages of
+// each, by key and stage. It fills c.Only with the groups and stages that are in
+// one report.
+func (c *Comparison) each(before, after *report.Report, o Options, f func(*pair)) error {
+	c.Only = nil
+	was, is := groupsOf(before), groupsOf(after)
+	for _, key := range union(was, is) {
+		i, inBefore := was[key]
+		j, inAfter := is[key]
+		switch {
+		case !inAfter:
+			c.Only = append(c.Only, Only{Key: key, Before: before.Groups.Sum(i).Decisions})
+			continue
+		case !inBefore:
+			c.Only = append(c.Only, Only{Key: key, After: after.Groups.Sum(j).Decisions})
+			continue
+		}
+		b, a := before.Groups.At(i), after.Groups.At(j)
+		f(o.outcomes(b, a))
+		stagesBefore, stagesAfter := stagesOf(b, o), stagesOf(a, o)
+		for _, stage := range union(stagesBefore, stagesAfter) {
+			sb, sa := stagesBefore[stage], stagesAfter[stage]
+			if sb.Durations.Count() == 0 || sa.Durations.Count() == 0 {
+				c.Only = append(c.Only, Only{key, stage, sb.Durations.Count(), sa.Durations.Count()})
+				continue
+			}
+			p, err := o.stage(b, a, stage)
+			if err != nil {
+				return err
+			}
+			grown := float64(sa.Durations.Count()) / float64(sb.Durations.Count())
+			p.Impact = math.Round(report.Float(sa.Self) - grown*report.Float(sb.Self))
+			f(p)
+		}
+	}
+	return nil
+}
+
+// stagesOf returns the stages of a group that are compared, by name.
+func stagesOf(g *report.Group, o Options) map[string]groupby.Stage {
+	stages := map[string]groupby.Stage{}
+	for _, s := range g.Stages {
+		if s.Durations.Count() > 0 && (o.Stages == nil || slices.Contains(o.Stages, s.Name)) {
+			stages[s.Name] = s
+		}
+	}
+	return stages
+}
+
+// pair is a row with what its two sides have in slices of time.
+type pair struct {
+	Row
+	compare func(name string, alpha float64) contrast.Difference // of a change
+}
+
+// pairOf returns a row and what the slices of its two sides have: of returns it
+// and the number of durations or decisions.
+func pairOf[T any](before, after *report.Group, stage string, of func(*groupby.Slice) (T, uint64)) (p *pair, b, a []T) {
+	p = &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
+	b, p.Before = timed(before, of)
+	a, p.After = timed(after, of)
+	return p, b, a
+}
+
+// timed returns what each slice of time has that has some, in the order of time.
+// If no slice has some, it returns what has no time.
+func timed[T any](g *report.Group, of func(*groupby.Slice) (T, uint64)) (all []T, side Side) {
+	var rest []T
+	var untimed uint64
+	for i := range g.Slices {
+		switch x, n := of(&g.Slices[i]); {
+		case n == 0:
+		case g.Slices[i].Begin == logread.NoTime:
+			rest, untimed = []T{x}, n
+		default:
+			all = append(all, x)
+			side.Count += n
+		}
+	}
+	if side.Slices = len(all); side.Slices == 0 {
+		return rest, Side{Count: untimed}
+	}
+	return all, side
+}
+
+// stage returns the row of a stage.
+func (o *Options) stage(before, after *report.Group, stage string) (*pair, error) {
+	p, b, a := pairOf(before, after, stage, func(s *groupby.Slice) (*exphist.Snapshot, uint64) {
+		for i := range s.Stages {
+			if s.Stages[i].Name == stage {
+				return &s.Stages[i].Durations, s.Stages[i].Durations.Count()
+			}
+		}
+		return nil, 0
+	})
+	x, err := contrast.NewQuantiles(b, a)
+	if err != nil {
+		return nil, fmt.Errorf("%s of %q: %w", stage, p.Key, err)
+	}
+	if x != nil { // else all durations are 0
+		p.compare = func(name string, alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) }
+		o.add(p, quantileNames, func(i int) bool { return quantileNames[i] == "p50" || quantileNames[i] == "p99" })
+	}
+	return p, nil
+}
+
+// outcomes returns the row of a group's decisions.
+func (o *Options) outcomes(before, after *report.Group) *pair {
+	p, b, a := pairOf(before, after, "", func(s *groupby.Slice) (of [len(outcomeNames)]uint64, n uint64) {
+		for _, k := range s.Outcomes {
+			n += k
+		}
+		return s.Outcomes, n
+	})
+	counts := func(all [][len(outcomeNames)]uint64, k int) (counts []contrast.Count) {
+		for _, of := range all {
+			c := contrast.Count{Has: float64(of[k])}
+			for _, n := range of {
+				c.N += float64(n)
+			}
+			counts = append(counts, c)
+		}
+		return counts
+	}
+	p.compare = func(name string, alpha float64) contrast.Difference {
+		k := slices.Index(outcomeNames[:], name)
+		return contrast.Shares(counts(b, k), counts(a, k), alpha)
+	}
+	o.add(p, outcomeNames[:], func(k int) bool { return before.Outcomes[k] > 0 || after.Outcomes[k] > 0 })
+	grown := float64(after.Decisions) / float64(before.Decisions)
+	for k, n := range after.Outcomes {
+		p.Impact += max(0, float64(n)-grown*float64(before.Outcomes[k]))
+	}
+	p.Impact = math.Round(p.Impact)
+	return p
+}
+
+// add adds the changes of these names that are due, or that a threshold has.
+func (o *Options) add(p *pair, names []string, due func(i int) bool) {
+	for i, name := range names {
+		if due(i) || slices.ContainsFunc(o.Thresholds, func(t Threshold) bool { return t.Name == name && t.applies(&p.Row) }) {
+			p.Changes = append(p.Changes, Change{Name: name})
+		}
+	}
+}
+
+// enough reports whether both sides have enough data to judge a change.
+func (p *pair) enough(name string) bool {
+	q := cmp.Or(quantiles[name], 0.5)
+	enough := func(s Side) bool {
+		return s.Slices >= MinSlices && float64(s.Count)*min(q, 1-q) >= MinBeyond*(1-1e-9)
+	}
+	return enough(p.Before) && enough(p.After)
+}
+
+// count returns the number of durations or decisions of both sides.
+func (p *pair) count() float64 { return float64(p.Before.Count) + float64(p.After.Count) }
+
+// judge sets the changes and the verdict.
+func (p *pair) judge(alpha float64) {
+	for i := range p.Changes {
+		ch := &p.Changes[i]
+		d := p.compare(ch.Name, alpha)
+		*ch = Change{ch.Name, d.Before, d.After, d.After/d.Before - 1, d.Low, d.High, TooLittle}
+		if ch.share() {
+			ch.Change = d.After - d.Before
+		}
+		if p.enough(ch.Name) {
+			ch.Verdict = ch.judge()
+		} else {
+			ch.Low, ch.High = -1, math.Inf(1)
+		}
+		if ch.Verdict.rank() < p.Verdict.rank() {
+			p.Verdict = ch.Verdict
+		}
+	}
+	if p.Verdict == More || p.Verdict == Fewer {
+		p.Verdict = Changed
+	}
+}
+
+// share reports whether a change is that of a share.
+func (c *Change) share() bool { return quantiles[c.Name] == 0 }
+
+// judge returns the verdict of an interval. An interval that has no end, or that
+// of a share that reaches far, says too little unless it leaves out 0.
+func (c *Change) judge() Verdict {
+	up, down, least, most := Slower, Faster, -1., math.MaxFloat64
+	if c.share() {
+		up, down, least, most = More, Fewer, -MaxPoints/100., MaxPoints/100.
+	}
+	switch {
+	case c.Low > 0:
+		return up
+	case c.High < 0:
+		return down
+	case c.Low <= least || c.High > most:
+		return TooLittle
+	}
+	return NoDifference
+}
+
+// The names of changes.
+var (
+	outcomeNames  = [...]string{"allowed", "denied", "other", "undefined", "error", "cancelled"} // by outcome.Outcome
+	quantileNames = []string{"p50", "p90", "p95", "p99", "p99.9"}
+	quantiles     = map[string]float64{"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+)

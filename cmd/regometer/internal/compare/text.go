@@ -1,0 +1,170 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+)
+
+// impact returns the impact of a row for people to read.
+func (r *Row) impact() string {
+	switch n := r.Impact; {
+	case r.Stage == "":
+		return text.Count(uint64(n))
+	case n < 0:
+		return "-" + text.Duration(-n)
+	case n > 0:
+		return "+" + text.Duration(n)
+	}
+	return "0"
+}
+
+// percent returns a change in percent or percentage points, without the unit.
+func percent(change float64) string {
+	p, decimals := change*100, 1
+	switch size := math.Abs(p); {
+	case size >= 99.95:
+		decimals = 0
+	case size > 0 && size < 0.095:
+		decimals = 3
+	}
+	return fmt.Sprintf("%+.*f", decimals, rounded(p, decimals))
+}
+
+// rounded returns f rounded to a number of decimals, and 0 instead of −0.
+func rounded(f float64, decimals int) float64 {
+	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'f', decimals, 64), 64)
+	return f + 0
+}
+
+// value returns one side of a change for people to read.
+func (c *Change) value(side float64) string {
+	if c.share() {
+		return text.Percent(side)
+	}
+	return text.Duration(side)
+}
+
+// text returns a change for people to read, and its interval, or "" if it has
+// none.
+func (c *Change) text() (change, interval string) {
+	unit := " %"
+	if c.share() {
+		unit = " pp"
+	}
+	change, interval = percent(c.Change)+unit, percent(c.Low)+" to "+percent(c.High)
+	judged := c.Verdict != NoDifference && c.Verdict != TooLittle
+	if !judged {
+		change = string(c.Verdict)
+	}
+	if math.IsInf(c.High, 1) {
+		interval = percent(c.Low) + " to any"
+	}
+	if !judged && (c.Low == -1 || math.IsInf(c.High, 1)) {
+		interval = ""
+	}
+	return change, interval
+}
+
+// count returns the number of rows with a verdict.
+func count(rows []Row, v Verdict) (n int) {
+	for _, r := range rows {
+		if r.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// summary says whether decisions changed, and how many times of each verdict
+// there are.
+func (c *Comparison) summary() string {
+	group := "group"
+	if c.By == "path" {
+		group = c.By
+	}
+	n, few := len(c.Decisions), 0
+	for _, r := range c.Decisions {
+		if slices.ContainsFunc(r.Changes, func(ch Change) bool { return ch.Verdict == TooLittle }) {
+			few++
+		}
+	}
+	groups := text.Plural(n, group)
+	var said string
+	switch changed := count(c.Decisions, Changed); {
+	case n == 0:
+		said = "The two sides have no " + group + " in common."
+	case changed > 0:
+		said = fmt.Sprintf("Decisions changed in %s of %s.", text.Count(changed), groups)
+	case few == n:
+		said = "There is too little data to say whether decisions changed."
+	case few > 0:
+		said = fmt.Sprintf("No change of decisions found in %s of %s, and too little data in the rest.", text.Count(n-few), groups)
+	case c.Partly:
+		said = "No change of decisions found in " + groups + "."
+	default:
+		said = "The outcomes of decisions did not change beyond noise in " + groups + "."
+	}
+	var before, after int
+	var lost, more uint64
+	for _, o := range c.Only {
+		switch {
+		case o.Stage != "":
+		case o.Before > 0:
+			before, lost = before+1, lost+o.Before
+		default:
+			after, more = after+1, more+o.After
+		}
+	}
+	if before > 0 {
+		said += fmt.Sprintf(" Only before: %s with %s.", text.Plural(before, group), text.Plural(lost, "decision"))
+	}
+	if after > 0 {
+		said += fmt.Sprintf(" Only after: %s with %s.", text.Plural(after, group), text.Plural(more, "decision"))
+	}
+	if c.Partly {
+		said += " " + partlyText
+	}
+	var times []string
+	for _, v := range verdicts {
+		if n := count(c.Stages, v); n > 0 {
+			times = append(times, text.Count(n)+" "+string(v))
+		}
+	}
+	if times != nil {
+		said += " Times of " + text.Plural(len(c.Stages), "stage") + ": " + strings.Join(times, ", ") + "."
+	}
+	return said
+}
+
+// claim returns what the intervals claim, and how to see more.
+func (c *Comparison) claim() string {
+	claim := fmt.Sprintf("There are %s. On average, at most %.0f %% of the changes are noise.",
+		text.Plural(c.Intervals, "interval"), 100*(1-confidence))
+	if few := count(c.Decisions, TooLittle) + count(c.Stages, TooLittle); few > 0 {
+		claim += " Not judged, for lack of data: " + text.Plural(few, "row") +
+			". Compare longer logs, or look closer at fewer rows: see `--path` and `--stage`."
+	}
+	return claim
+}
+
+// verdict says whether a threshold is exceeded.
+func (c *Comparison) verdict(t Threshold) string {
+	exceeded, judged := c.Exceed(t)
+	switch {
+	case judged == 0:
+		return "no row with enough data"
+	case len(exceeded) == 0:
+		return "not exceeded in " + text.Plural(judged, "row")
+	}
+	return fmt.Sprintf("exceeded in %s of %s", text.Count(len(exceeded)), text.Plural(judged, "row"))
+}
+
+const partlyText = "A side could be read only in part, and what is missing may be what differs."

@@ -1,0 +1,98 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+)
+
+// Write writes a table of the decisions and one of the stages, then the groups
+// and stages that only one report has, and then whether thresholds are exceeded.
+// If top is not 0, decisions that did not change have only the outcome that
+// differs most.
+func (c *Comparison) Write(w output.Writer, top int) {
+	w.Prose(c.summary())
+	write := func(t *text.Table, all int) {
+		if all > 0 {
+			w.Table(t)
+		}
+		if top > 0 && all > top {
+			w.Prose(text.Count(all-top) + " more: see `--top`.")
+		}
+	}
+	decisions := newTable(c.By, "outcome", "change in pp", "decisions")
+	decisions.Columns[2].Drop, decisions.Columns[6].Drop = 3, 2 // the share before matters more
+	for _, r := range first(c.Decisions, top) {
+		if top > 0 && r.Verdict != Changed {
+			r.Changes = []Change{slices.MaxFunc(r.Changes, func(a, b Change) int { return cmp.Compare(math.Abs(a.Change), math.Abs(b.Change)) })}
+		}
+		addRow(decisions, &r)
+	}
+	write(decisions, len(c.Decisions))
+	stages := newTable(c.By+" / stage", "quantile", "change in %", "impact")
+	for _, r := range first(c.Stages, top) {
+		addRow(stages, &r)
+	}
+	write(stages, len(c.Stages))
+	if len(c.Decisions) > 0 {
+		w.Prose(c.claim())
+	}
+	only := &text.Table{Columns: text.Columns(2, "only on one side", "stage", "before", "after")}
+	only.Columns[0].Name, only.Columns[1].Name = true, true
+	for _, o := range first(c.Only, top) {
+		only.Add(o.Key, o.Stage, text.Count(o.Before), text.Count(o.After))
+	}
+	write(only, len(c.Only))
+	thresholds := &text.Table{Columns: text.Columns(2, "threshold", "result")}
+	thresholds.Columns[0].Name = true
+	for _, t := range c.Thresholds {
+		thresholds.Add(t.Text, c.verdict(t))
+	}
+	if len(c.Thresholds) > 0 {
+		w.Table(thresholds)
+	}
+}
+
+// first returns the first n, or all if n is 0.
+func first[T any](all []T, n int) []T {
+	if n == 0 {
+		return all
+	}
+	return all[:min(n, len(all))]
+}
+
+func newTable(by, what, change, impact string) *text.Table {
+	t := &text.Table{Columns: text.Columns(2, by, what, "before", "after", change, "interval", impact)}
+	t.Columns[0].Name, t.Columns[4].Left, t.Columns[5].Left = true, true, true
+	t.Columns[2].Drop, t.Columns[5].Drop, t.Columns[6].Drop = 2, 1, 3
+	return t
+}
+
+// addRow adds a line for each change of a row. The stage is in the second line.
+func addRow(t *text.Table, r *Row) {
+	names := []string{r.Key}
+	if r.Stage != "" {
+		names = append(names, "  "+r.Stage)
+	}
+	for i := range max(len(names), len(r.Changes)) {
+		cells := make([]string, len(t.Columns))
+		if i < len(names) {
+			cells[0] = names[i]
+		}
+		if i < len(r.Changes) {
+			ch := &r.Changes[i]
+			change, interval := ch.text()
+			copy(cells[1:], []string{ch.Name, ch.value(ch.Before), ch.value(ch.After), change, interval})
+		}
+		if i == 0 {
+			cells[6] = r.impact()
+		}
+		t.Add(cells...)
+	}
+}

@@ -1,0 +1,549 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package opabuild builds Open Policy Agent (OPA), and programs with OPA
+// inside, with the parts of Regometer. These are the drop-in, which is package
+// metrics instead of OPA's v1/metrics, the plugin, and a hook in OPA's runtime
+// that hands the plugin each decision. The package also puts the drop-in into
+// an OPA checkout, and runs OPA's own tests with and without it.
+//
+// It runs the user's go command and needs nothing else. It keeps the results in
+// a cache, which is the folder $REGOMETER_CACHE or, by default, "regometer" in
+// the user's cache folder. The folder may be deleted at any time.
+package opabuild
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/gotool"
+)
+
+// Options select the OPA or the program to build, and its parts. The zero value
+// is [NewestVersion] with the drop-in, the fixes and the plugin.
+type Options struct {
+	// OPA is a version, such as "1.2.3" or "v1.2.3", anything else that
+	// the Go module proxy resolves ("latest", a commit), or a folder with
+	// OPA's source, which is only read. "" is NewestVersion.
+	OPA string
+	// Unmodified builds OPA as it is, for comparisons.
+	Unmodified bool
+	// NoPlugin leaves the plugin and the decision hook out.
+	NoPlugin bool
+	// Pure leaves out everything except the drop-in.
+	Pure bool
+	// Upstream builds an OPA with this number of steps of the Series, or with
+	// AllSteps, instead of the drop-in and the plugin.
+	Upstream int
+	// Local builds OPA for this machine only, with the settings with which Go
+	// built this program. So the two share most compiled packages, and the
+	// first build is faster. The binary depends on this machine.
+	Local bool
+	// NoWasm builds OPA without the tag opa_wasm, and so without WebAssembly.
+	NoWasm bool
+	// Platform is the platform to build for, as [ParsePlatform] reads it, such
+	// as "linux/arm64". "" is the platform of GOOS and GOARCH.
+	Platform string
+	// Progress receives a line now and then, and warnings. nil is silent.
+	Progress io.Writer
+
+	// The rest is for [OpenProgram] only. Dir is a folder in the program's
+	// module or workspace, in which the go command runs. "" is the current
+	// folder.
+	Dir string
+	// Package is the main package, a folder such as "./cmd/x" or an import
+	// path. "" is ".".
+	Package string
+	// Flags are passed on to go build.
+	Flags []string
+	// Env is added to the environment of the go command, such as
+	// "CGO_ENABLED=0".
+	Env []string
+
+	with *parts // tests use these parts instead of those that the options name
+}
+
+// parts are the parts that a build puts into OPA. They are the drop-in, with or
+// without the plugin and steps that are fixes, or steps of the series alone, or
+// nothing.
+type parts struct {
+	dropIn dropIn
+	steps  []Step
+	plugin *plugin
+}
+
+func (o Options) parts() (p parts, err error) {
+	switch {
+	case o.with != nil:
+		return *o.with, nil
+	case o.Upstream != 0:
+		p.steps, err = firstSteps(o.Upstream)
+	case !o.Unmodified:
+		p.dropIn = loadDropIn().withoutTests()
+		if o.Pure {
+			return p, nil
+		}
+		if p.steps, err = fixes(); err == nil && !o.NoPlugin {
+			p.plugin, err = findPlugin()
+		}
+	}
+	return p, err
+}
+
+// AllSteps stands for the number of steps in the series.
+const AllSteps = -1
+
+// firstSteps returns the first n steps of the series.
+func firstSteps(n int) ([]Step, error) {
+	steps, err := Series()
+	if err != nil {
+		return nil, err
+	}
+	if n == AllSteps {
+		return steps, nil
+	}
+	if n < 1 || n > len(steps) {
+		return nil, fmt.Errorf("there is no step %d: the series for OPA has %d steps", n, len(steps))
+	}
+	return steps[:n], nil
+}
+
+// stepsName names the first n steps in messages.
+func stepsName(n int) string { return fmt.Sprintf("the series for OPA up to step %d", n) }
+
+func (p parts) none() bool { return p.dropIn == nil && len(p.steps) == 0 }
+
+// upstream returns the number of steps of the series, 0 beside a drop-in.
+func (p parts) upstream() int {
+	if p.dropIn != nil {
+		return 0
+	}
+	return len(p.steps)
+}
+
+// content identifies the parts and everything that comes with them.
+func (p parts) content() string {
+	if p.none() {
+		return ""
+	}
+	values := []any{regometerVersion(), p.dropIn.hash(), pluginPlace}
+	for _, s := range p.steps {
+		values = append(values, s.content)
+	}
+	if p.plugin != nil {
+		values = append(values, p.plugin.content)
+	}
+	for _, name := range []string{buildFile, pluginFile} {
+		text, _ := ownFiles.ReadFile("_opa/" + name + ".tmpl") // exists: see templates
+		values = append(values, text)
+	}
+	return hashAll(values...)
+}
+
+// change returns the files that put the drop-in and the steps into the OPA
+// source tree in dir.
+func (p parts) change(dir string) (replacement, error) {
+	change, err := changeBySteps(dir, p.steps)
+	if p.dropIn == nil || err != nil {
+		return change, err
+	}
+	now, err := goFiles(filepath.Join(dir, metricsDir))
+	maps.Copy(change, p.dropIn.replace(now).in(metricsDir))
+	return change, err
+}
+
+// buildFlagsOfOPA are the flags of OPA's Makefile, and -trimpath. With
+// -trimpath, builds in different folders are the same and share Go's build
+// cache.
+var buildFlagsOfOPA = []string{"-buildvcs=false", "-buildmode=exe", "-trimpath"}
+
+// buildTags returns the flag with the tag of OPA's Makefile, opa_wasm, and more
+// tags. Earlier releases run WebAssembly with a module in C. They are built
+// without opa_wasm, as OPA's own static binaries were.
+func buildTags(tree string, more ...string) (string, error) {
+	mod, err := os.ReadFile(filepath.Join(tree, "go.mod"))
+	if !bytes.Contains(mod, []byte("github.com/bytecodealliance/wasmtime-go")) {
+		more = append([]string{"opa_wasm"}, more...)
+	}
+	return "-tags=" + strings.Join(more, ","), err
+}
+
+// targetVariables are the variables that the binary depends on, besides the
+// sources.
+var targetVariables = []string{
+	"GOVERSION", "GOTOOLCHAIN", "CGO_ENABLED", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140",
+	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
+}
+
+// goEnv returns the values of targetVariables, and of the named variables, for
+// a command.
+func goEnv(ctx context.Context, c gotool.Command, names ...string) (env map[string]string, err error) {
+	c.Args = slices.Concat([]string{"env", "-json"}, names, targetVariables)
+	return env, listJSON(ctx, c, &env)
+}
+
+// Build returns the path of an opa binary, a file in the cache. The caller must
+// use it soon and must not change it.
+//
+// It uses the binary in the cache if there is one. A change of OPA, the
+// drop-in, the plugin, Go or its settings makes a new binary. Calls may run at
+// the same time, in one process or in several. They build one after another. If
+// ctx is cancelled, the build stops and leaves nothing.
+//
+// Build refuses an OPA older than [OldestVersion]. It tries an OPA newer than
+// [NewestRange], with a warning. If the decision hook or a fix does not fit
+// this OPA, the binary lacks it, and a line of progress says so. [Inspect] says
+// what a binary contains.
+func Build(ctx context.Context, o Options) (path string, err error) {
+	p, err := openOPA(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	c, err := openCache()
+	if err != nil {
+		return "", err
+	}
+	values := []any{p.source.content, p.content(), p.flags.all, p.noWasm}
+	for _, name := range targetVariables {
+		values = append(values, p.env[name])
+	}
+	return c.get(ctx, binaries, hashAll(values...)[:32], p.Name, p.progress, func(scratch, to string) error {
+		return p.buildOPA(ctx, scratch, to)
+	})
+}
+
+// WriteSource writes the source that [Build] would build to dir, a new or empty
+// folder. It compiles nothing. The source is a whole module, for people with a
+// build of their own.
+func WriteSource(ctx context.Context, o Options, dir string) error {
+	if err := checkEmpty(dir); err != nil {
+		return err
+	}
+	p, err := openOPA(ctx, o)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	p.sourceOnly = true
+	if err := p.buildOPA(ctx, "", ""); err != nil {
+		return err
+	}
+	// A folder beside the output is on the same file system.
+	temp, err := os.MkdirTemp(filepath.Dir(dir), ".regometer-*.tmp")
+	if err != nil {
+		return withHint(err)
+	}
+	defer os.RemoveAll(temp)
+	if err := errors.Join(os.Chmod(temp, 0o755), copyTree(ctx, temp, p.tree)); err != nil {
+		return withHint(err)
+	}
+	if err := checkEmpty(dir); err != nil {
+		return err
+	}
+	_ = os.Remove(dir) // Windows renames to no folder that exists
+	return withHint(os.Rename(temp, dir))
+}
+
+// checkEmpty returns an error unless dir is a new or an empty folder.
+func checkEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is not empty: name a new or empty folder", dir))
+	}
+	return nil
+}
+
+// openOPA finds OPA's source and the settings of its build.
+func openOPA(ctx context.Context, o Options) (p *Program, err error) {
+	p = &Program{Name: "opa", self: true, noWasm: o.NoWasm, progress: progress{o.Progress, time.Now()}}
+	if p.parts, err = o.parts(); err != nil {
+		return nil, err
+	}
+	if p.source, err = findSource(ctx, o.OPA); err != nil {
+		return nil, err
+	}
+	p.flags.all, p.added = slices.Clone(buildFlagsOfOPA), []string{"CGO_ENABLED=0"}
+	if info, ok := debug.ReadBuildInfo(); ok && o.Local {
+		p.flags.all, p.added = localSettings(info.Settings)
+	}
+	target, err := platformEnv(o.Platform)
+	if err != nil {
+		return nil, err
+	}
+	p.added = append(p.added, target...)
+	if p.env, err = goEnv(ctx, gotool.Command{Env: p.added}); err != nil {
+		return nil, err
+	}
+	if p.env["GOOS"] == "windows" {
+		p.Name = "opa.exe"
+	}
+	var ldflags []string
+	if revision, timestamp := p.source.commit(ctx, !p.none()); revision != "" {
+		const pkg = opaModule + "/v1/version"
+		ldflags = append(ldflags, fmt.Sprintf("-X %s.Vcs=%s -X %s.Timestamp=%s", pkg, revision, pkg, timestamp))
+	}
+	if o.Local { // without information for debuggers it builds faster
+		ldflags = append(ldflags, "-s")
+		if !p.none() {
+			p.flags.all = append(p.flags.all, "-gcflags="+opaModule+"/...=-dwarf=false")
+		}
+	}
+	p.flags.all = append(p.flags.all, "-ldflags="+strings.Join(ldflags, " "))
+	return p, nil
+}
+
+// localSettings returns the flags and variables of go build that make it
+// compile packages as in a program with these settings.
+func localSettings(settings []debug.BuildSetting) (flags, env []string) {
+	flags = []string{"-buildvcs=false"}
+	for _, s := range settings {
+		switch {
+		case s.Key == "-trimpath" && s.Value == "true":
+			flags = append(flags, "-trimpath")
+		case s.Key == "CGO_ENABLED" && s.Value == "0": // else it is Go's default, if there is a C compiler
+			env = append(env, "CGO_ENABLED=0")
+		}
+	}
+	return flags, env
+}
+
+// buildOPA builds OPA itself, as a program that consists of the patched copy.
+func (p *Program) buildOPA(ctx context.Context, scratch, to string) error {
+	defer p.Close()
+	p.work = scratch
+	p.progress.printf("getting %s", p.source.name)
+	version, warning, err := p.source.fetch(ctx)
+	if err != nil {
+		return err
+	}
+	if warning != "" && p.dropIn != nil {
+		p.progress.printf("warning: %s", warning)
+	}
+	if !p.noWasm {
+		tags, err := buildTags(p.source.dir)
+		if err != nil {
+			return err
+		}
+		p.flags.all = append(p.flags.all, tags)
+	}
+	p.dir, p.version = p.source.dir, version
+	if p.main, err = p.list(ctx, "."); err != nil {
+		return err
+	}
+	return p.build(ctx, to)
+}
+
+// rangeHint follows an error of the compiler about OPA with the drop-in.
+var rangeHint = "\nThe drop-in supports OPA " + OldestVersion + " to " + NewestRange + ". Use one of these if this OPA builds without the drop-in."
+
+// errorIn returns the first line of the compiler's errors in one of the
+// packages, or "". The go command names the package before its errors.
+func errorIn(err error, packages ...string) string {
+	for _, pkg := range packages {
+		_, lines, _ := strings.Cut(err.Error(), "\n# "+pkg+"\n")
+		if line, _, _ := strings.Cut(lines, "\n"); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// build runs go build, which writes the file binary. It leaves out parts that
+// do not compile or lack a package.
+func (p *Program) build(ctx context.Context, binary string) error {
+	r := Record{Regometer: regometerVersion(), OPA: p.version, Upstream: p.upstream()}
+	if p.dropIn != nil {
+		r.DropIn = p.dropIn.hash()
+	}
+	r.Plugin = p.plugin != nil && p.main.wantsPlugin(p.progress)
+	if err := p.fit(p.source.dir, p.version, r.Plugin, p.progress); err != nil {
+		return err
+	}
+	reason := "its server differs from those that the hook is written for"
+	for {
+		r.Fixes = p.fixed()
+		r.Hook = r.Plugin && (p.has(hookFix) || p.has(oldHookFix))
+		if r.Plugin && !r.Hook {
+			p.progress.printf("warning: no decision hook for OPA %s: %s", p.version, reason)
+			p.progress.printf("warning: the plugin gets decisions only through the decision log: set decision_logs.plugin: regometer")
+		}
+		err := p.attempt(ctx, binary, r)
+		lacking, isLacking := errors.AsType[*lackingError](err)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case isLacking:
+			p.progress.printf("warning: without the plugin because %v", lacking)
+			if p.vendor != "" {
+				p.progress.printf("warning: import them in the program and run go mod vendor, or build without the vendor folder: -- -mod=mod")
+			}
+			r.Plugin = false
+			p.leaveOut(hookFix, oldHookFix)
+		default:
+			if reason = errorIn(err, append(p.fixedPackages(), path.Join(p.main.ImportPath, pluginPlace))...); reason == "" || r.Fixes == "" {
+				return err
+			}
+			p.progress.printf("leaves out the fixes (%s) because they do not compile in OPA %s: %s", r.Fixes, p.version, reason)
+			p.steps = nil
+		}
+	}
+}
+
+// A lackingError names the packages that the plugin imports and the program's
+// modules lack.
+type lackingError struct{ packages []string }
+
+func (e *lackingError) Error() string {
+	return "it imports packages that the program's modules lack: " + strings.Join(e.packages, ", ")
+}
+
+// attempt builds what the record says. It fails with a [*lackingError] if the
+// plugin cannot be built.
+func (p *Program) attempt(ctx context.Context, binary string, r Record) error {
+	change, err := p.change(p.source.dir)
+	if err != nil {
+		return err
+	}
+	added, what := replacement{}, "as it is"
+	if !p.none() {
+		added[buildFile], what = r.file(buildFile), "with "+r.parts()
+	}
+	if r.Plugin {
+		files, err := p.plugin.files(ctx, p.main.ImportPath, r)
+		if err != nil {
+			return fmt.Errorf("adding the plugin: %w", err)
+		}
+		maps.Copy(added, files)
+	}
+	for name := range added {
+		if slices.Contains(p.main.GoFiles, name) {
+			return fmt.Errorf("%s holds a file %s, but Regometer adds a file with this name: rename yours", p.main.Dir, name)
+		}
+	}
+	s, err := p.patched(ctx, change, added)
+	if err != nil {
+		return err
+	}
+	if r.Plugin {
+		out, err := s.command("list", slices.Concat(p.flags.list(), []string{"-e", "-deps", "-f", "{{if .Error}}{{.ImportPath}}{{end}}", p.main.ImportPath})...).Output(ctx)
+		if err != nil {
+			return err
+		}
+		if lacking := strings.Fields(string(out)); len(lacking) > 0 {
+			return &lackingError{lacking}
+		}
+	}
+	name := p.source.name
+	if !p.self {
+		name = p.main.ImportPath
+		p.compareModules(ctx, s)
+	}
+	if p.sourceOnly {
+		p.progress.printf("writing the source of OPA %s %s", p.version, what)
+		return nil
+	}
+	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
+	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
+	if err != nil {
+		hint := ""
+		if text := err.Error(); strings.Contains(text, "cover: ") && strings.Contains(text, buildFile) {
+			hint = "\nGo's cover cannot read the files that Regometer adds: leave out -cover, or use -coverpkg to name packages other than the program's own."
+		} else if p.dropIn != nil && ctx.Err() == nil {
+			hint = rangeHint
+		}
+		return fmt.Errorf("building %s: %w%s", name, err, hint)
+	}
+	if p.none() {
+		p.progress.printf("built")
+		return nil
+	}
+	p.progress.printf("built and checked: OPA %s has %s", p.version, r.parts())
+	return p.check(binary, r)
+}
+
+// check returns an error unless the binary contains the record and the drop-in.
+func (p *Program) check(binary string, r Record) error {
+	text, err := os.ReadFile(binary)
+	if err != nil {
+		return withHint(err)
+	}
+	b, err := Inspect(binary)
+	if err != nil {
+		return fmt.Errorf("checking the binary: %w", err)
+	}
+	if !p.self && b.Program != p.main.ImportPath || b.Record != r {
+		return fmt.Errorf("%s was built, but the binary lacks the record of this build: %+v", p.main.ImportPath, *b)
+	}
+	// The linker drops the whole package if nothing calls it.
+	if p.dropIn != nil && bytes.Contains(text, []byte("/v1/metrics/metrics.go")) && !bytes.Contains(text, []byte(dropInFile)) {
+		return fmt.Errorf("%s was built, but the binary lacks the drop-in: it has no function of %s", p.main.ImportPath, dropInFile)
+	}
+	return nil
+}
+
+// withHint adds a remedy to an error of the file system, if it knows one.
+func withHint(err error) error {
+	if err == nil {
+		return nil
+	}
+	if h := gotool.Hint(err.Error()); h != "" && !strings.Contains(err.Error(), h) {
+		return fmt.Errorf("%w\n%s", err, h)
+	}
+	return err
+}
+
+// progress writes lines with the time since start.
+type progress struct {
+	w     io.Writer
+	start time.Time
+}
+
+func (p progress) printf(format string, args ...any) {
+	if p.w != nil {
+		fmt.Fprintf(p.w, "[%5.1fs] %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
+	}
+}
+
+// compile runs go build and shows its progress. An interrupted go command may
+// leave its temporary folder, so that folder is in the folder scratch.
+func (p progress) compile(ctx context.Context, scratch string, build gotool.Command) error {
+	temp, err := os.MkdirTemp(scratch, "go-")
+	if err != nil {
+		return withHint(err)
+	}
+	defer p.repeat(10*time.Second, "still building")()
+	build.Env = append(build.Env, "GOTMPDIR="+temp)
+	return build.Run(ctx)
+}
+
+// repeat prints a line at intervals until stop is called.
+func (p progress) repeat(interval time.Duration, line string) (stop func()) {
+	done := make(chan struct{})
+	var printer sync.WaitGroup
+	printer.Go(func() {
+		for ticks := time.Tick(interval); ; {
+			select {
+			case <-done:
+				return
+			case <-ticks:
+				p.printf("%s", line)
+			}
+		}
+	})
+	return func() { close(done); printer.Wait() }
+}

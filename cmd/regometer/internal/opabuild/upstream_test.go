@@ -1,0 +1,87 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opabuild
+
+import (
+	"go/version"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/gotool"
+)
+
+const ourHeaderText = "// Copyright 2026 The Regometer Authors\n// SPDX-License-Identifier: Apache-2.0\n\n"
+
+func opaHeaderText() string { return strings.ReplaceAll(opaHeader, "$1", "2026") + "\n" }
+
+// successors has, for the tests of OPA's that leave with the files they test,
+// the test of ours that takes their place.
+var successors = map[string]string{
+	"TestHistogramValue":              "TestHistogramValue",
+	"TestHistogramValueEmpty":         "TestHistogramValue",
+	"TestPercentiles":                 "TestHistogramValue",
+	"TestExpDecaySampleReservoirSize": "TestSampleAfterIdleTime",
+	"TestExpDecaySampleRescale":       "TestSampleAfterIdleTime",
+}
+
+// The package as it is put into OPA passes go vet beside OPA's own tests, with
+// ours for all that leave.
+func TestUpstreamOfOwnFiles(t *testing.T) {
+	for _, v := range []string{OldestVersion, NewestVersion} {
+		t.Run(v, func(t *testing.T) {
+			d := loadDropIn()
+			opa := sourceOf(t, v)
+			mod, err := os.ReadFile(filepath.Join(opa, "go.mod"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The package imports nothing of OPA's, so the rest can be missing.
+			tree := t.TempDir()
+			writeText(t, filepath.Join(tree, "go.mod"), "module "+opaModule+"\n\n"+string(goLine.Find(mod))+"\n")
+			dir := filepath.Join(tree, metricsDir)
+			if err := os.CopyFS(dir, os.DirFS(filepath.Join(opa, metricsDir))); err != nil {
+				t.Fatal(err)
+			}
+			u, _, err := d.upstream(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, err := goFiles(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours := map[string]bool{}
+			for name, text := range u {
+				if strings.Contains(string(text), "Regometer") || strings.Contains(string(text), "regometer/") {
+					t.Errorf("%s speaks of Regometer", name)
+				}
+				if m := goVersionAlone.FindSubmatch(text); m != nil && v == NewestVersion && version.Compare(string(m[1]), "go1.26") <= 0 {
+					t.Errorf("%s has the constraint %s, which OPA's linter refuses", name, m[1])
+				}
+				if _, err := os.Stat(filepath.Join(dir, name)); err == nil && isTest(name) && name != "sample_test.go" {
+					t.Errorf("%s is the name of a test of OPA's too", name)
+				}
+				for _, found := range testFunction.FindAllSubmatch(text, -1) {
+					ours[string(found[1])] = true
+				}
+			}
+			r := u.replace(now)
+			for name := range r {
+				for _, found := range testFunction.FindAllSubmatch(now[name], -1) {
+					if id := string(found[1]); !ours[successors[id]] {
+						t.Errorf("%s of %s leaves without a successor", id, name)
+					}
+				}
+			}
+			if err := r.apply(dir); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := (gotool.Command{Dir: tree, Args: []string{"vet", "./" + filepath.ToSlash(metricsDir)}}).Output(t.Context()); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package output writes a result for people and for programs. Each form has a
+// file.
+package output
+
+import (
+	"io"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+)
+
+// A Result is a report or a comparison.
+type Result interface {
+	// Write writes the first top rows or groups for people, or all if top is 0.
+	Write(w Writer, top int)
+	WriteJSON(w io.Writer) error
+	// Checks returns what a pipeline checks. Checks that failOn names fail if
+	// they find something.
+	Checks(failOn []string) []Check
+}
+
+// A Writer writes blocks in a form for people. Text may have any characters.
+// Prose has names between backticks.
+type Writer interface {
+	Title(title string)
+	Prose(prose string)
+	// Item writes prose about something, and a command to copy, or "".
+	Item(name, prose, command string)
+	Table(t *text.Table)
+	// Sections writes sections, which have all rows of a table.
+	Sections(t *text.Table, sections []Section)
+	// Flush ends the text, and returns the first error.
+	Flush() error
+}
+
+// A Section has rows of a table.
+type Section struct {
+	Name, Share, Prose string
+	Rows               [][]string
+}
+
+// Options says how a result is written.
+type Options struct {
+	Top    int      // the number of groups or rows to show; 0 stands for all
+	Width  int      // the terminal's columns, at least 60; 0 stands for 80
+	Colors bool     // use the escape sequences of ANSI terminals
+	Suite  string   // the name of the checks
+	FailOn []string // the checks that fail if they find something
+}
+
+// A tableResult can also be written as CSV.
+type tableResult interface{ WriteCSV(w io.Writer) error }
+
+// Formats returns the names of the formats that a result has.
+func Formats(r Result) []string {
+	formats := []string{"github", "json", "junit", "markdown", "table"}
+	if _, ok := r.(tableResult); ok {
+		return append([]string{"csv"}, formats...)
+	}
+	return formats
+}
+
+// Write writes a result in one of its formats. The error is that of w.
+func Write(w io.Writer, format string, r Result, o Options) error {
+	switch format {
+	case "csv":
+		return r.(tableResult).WriteCSV(w)
+	case "json":
+		return r.WriteJSON(w)
+	case "github":
+		return WriteGitHub(w, r.Checks(o.FailOn))
+	case "junit":
+		return WriteJUnit(w, o.Suite, r.Checks(o.FailOn))
+	}
+	to := newTerminal(w, o)
+	if format == "markdown" {
+		to = newMarkdown(w)
+	}
+	r.Write(to, o.Top)
+	return to.Flush()
+}

@@ -1,0 +1,377 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/chart"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
+)
+
+// The style sheet has a colour for light pages and one for dark pages for each
+// of these inks. Each outcome has an ink of its name.
+const (
+	inkText  chart.Ink = "text"
+	inkBar   chart.Ink = "bar"
+	inkShare chart.Ink = "share"
+	inkP50   chart.Ink = "p50"
+	inkP99   chart.Ink = "p99"
+)
+
+// A chart that spans the page is drawn twice, for screens and for phones. The
+// page displays one of the two.
+var (
+	wide   = chart.Format{Width: 900, Height: 260, Ticks: 12}
+	narrow = chart.Format{Width: 360, Height: 240, Ticks: 5}
+	small  = chart.Format{Width: 320, Height: 210, Ticks: 4}
+)
+
+// A figure is a chart with the text beside it.
+type figure struct {
+	Name, Help   string // above it; the name is that of a stage or of a group
+	Legend       []entry
+	Wide, Narrow template.HTML // Wide is empty if one chart serves all screens
+	Note         string        // below it
+}
+
+// draw draws a chart for screens and for phones. The text is for readers who do
+// not see it.
+func (f *figure) draw(text string, chartFor func(chart.Format) *chart.Chart) *figure {
+	f.Wide, f.Narrow = chartFor(wide).HTML(text), chartFor(narrow).HTML(text)
+	return f
+}
+
+// An entry explains a colour.
+type entry struct {
+	Ink  chart.Ink
+	Text string
+}
+
+// Legend explains the distributions.
+func (v *view) Legend() []entry {
+	return []entry{{inkBar, "share of the timings, by duration"}, {inkP50, "p50"}, {inkP99, "p99 (dashed)"}}
+}
+
+// latencyLegend explains the latency.
+var latencyLegend = []entry{{inkP50, "p50: half of the decisions took at most this long"}, {inkP99, "p99: 99 of 100 took at most this long"}}
+
+// distributionFigure draws how long a stage took. For each interval of a
+// logarithmic axis it shows the share of the timings. At least one timing must
+// be above 0.
+func distributionFigure(s *groupby.Stage) figure {
+	d := &s.Durations
+	q := d.AppendQuantiles(nil, 0.5, 0.99)
+	f := figure{Name: labelText(s.Name), Help: helpOf(s.Name)}
+	f.Note = fmt.Sprintf("p50 %s, p99 %s, max %s of %s", duration(q[0]), duration(q[1]), duration(float64(d.Max())), text.Plural(d.Count(), "timing"))
+
+	bars, most := binned(d)
+	y := chart.Amounts(100*most, func(v float64) string { return threeDigitsAtMost(v) + " %" })
+	y.Ticks = y.Ticks[1:]
+	c := chart.New(small, chart.Durations(float64(d.Min()), float64(d.Max()), 6), y)
+	for _, b := range bars {
+		c.Area(inkBar, []chart.Point{{b.low, 0}, {b.low, 100 * b.share}, {b.high, 100 * b.share}, {b.high, 0}})
+	}
+	c.Line(inkP50, []chart.Point{{q[0], 0}, {q[0], y.High}})
+	c.Dashed(inkP99, []chart.Point{{q[1], 0}, {q[1], y.High}})
+	f.Narrow = c.HTML("Distribution of " + f.Name + ": " + f.Note)
+	return f
+}
+
+// maxBins limits the bars that show a distribution.
+const maxBins = 60
+
+// A bin is a share of the timings, between two durations in ns.
+type bin struct{ low, high, share float64 }
+
+// binned merges buckets into at most maxBins bins. It also returns the largest
+// share.
+func binned(d *exphist.Snapshot) (bins []bin, most float64) {
+	first, counts := d.Buckets()
+	width := 1 + (len(counts)-1)/maxBins
+	place := math.MinInt
+	end := func(i int) float64 { return math.Floor(1e9 * math.Exp2(math.Ldexp(float64(i), -d.Layout().Schema))) }
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		if at := i / width; at != place {
+			place = at
+			bins = append(bins, bin{low: end(first + i - 1)})
+		}
+		last := &bins[len(bins)-1]
+		last.high = end(first + i)
+		last.share += float64(n) / float64(d.Count())
+		most = max(most, last.share)
+	}
+	return bins, most
+}
+
+// Latency draws the latency of the outermost stage over time. It returns nil if
+// no slice of time has the stage.
+func (v *view) Latency() *figure {
+	c := curveOf(report.Outermost(v.Total.Stages), v.Slices(), v.Width)
+	if len(c.points) == 0 {
+		return nil
+	}
+	worst := slices.MaxFunc(c.points, func(a, b point) int { return cmp.Compare(a.p99, b.p99) })
+	name := labelText(c.stage.Name)
+	f := &figure{
+		Name: name, Help: helpOf(c.stage.Name), Legend: latencyLegend,
+		Note: fmt.Sprintf("p99 was highest, %s, in the slice of %s that begins at %s UTC.",
+			duration(worst.p99), sliceWidth(v.Width), instant(worst.begin, text.ToTheSecond)),
+	}
+	f.Note += v.marksNote()
+	text := fmt.Sprintf("Latency of %s over time. Over all, %s. %s", name, c.quantiles(), f.Note)
+	return f.draw(text, func(to chart.Format) *chart.Chart {
+		drawn := c.draw(to, c)
+		drawn.Marks(inkText, v.marks(""))
+		return drawn
+	})
+}
+
+// GroupLatencies draws the latency of the slowest groups over time, on the same
+// axes. It leaves out groups whose decisions are all in one slice.
+func (v *view) GroupLatencies() (figures []figure) {
+	var curves []curve
+	for _, g := range v.slow {
+		c := curveOf(report.Outermost(g.Stages), g.Slices, v.Width)
+		if len(c.points) < 2 {
+			continue
+		}
+		curves = append(curves, c)
+		figures = append(figures, figure{Name: keyText(g.Key), Note: c.quantiles() + " of " + text.Plural(g.Decisions, "decision")})
+	}
+	for i, c := range curves {
+		f := &figures[i]
+		drawn := c.draw(small, curves...)
+		drawn.Marks(inkText, v.marks(f.Name))
+		f.Narrow = drawn.HTML("Latency of " + f.Name + " over time: " + f.Note)
+	}
+	return figures
+}
+
+// A curve is the latency of a stage over time.
+type curve struct {
+	stage  *groupby.Stage
+	points []point
+	width  float64 // of a slice, in seconds
+}
+
+// A point is the latency in a slice of time.
+type point struct {
+	begin    int64   // of the slice, in ns since 1970
+	at       float64 // its middle, in seconds since 1970
+	p50, p99 float64 // ns
+	timings  uint64
+}
+
+// seconds converts ns since 1970.
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// curveOf returns the latency of a stage in each slice that has a time, except
+// a short one at an end. It is empty if the stage is nil.
+func curveOf(stage *groupby.Stage, parts []groupby.Slice, width int64) curve {
+	c := curve{stage: stage, width: seconds(max(width, 1))}
+	for i := range parts {
+		s := &parts[i]
+		for j := range s.Stages {
+			d := &s.Stages[j].Durations
+			if stage != nil && s.Stages[j].Name == stage.Name && s.Begin != logread.NoTime && d.Count() > 0 {
+				q := d.AppendQuantiles(nil, 0.5, 0.99)
+				c.points = append(c.points, point{s.Begin, seconds(s.Begin) + c.width/2, q[0], q[1], d.Count()})
+			}
+		}
+	}
+	// The log may begin or end within a slice. With few timings, p99 would seem
+	// to fall there.
+	for range 2 {
+		if n := len(c.points); n > 2 && c.points[n-1].timings < min(enough, c.points[n-2].timings/2) {
+			c.points = c.points[:n-1]
+		}
+		slices.Reverse(c.points)
+	}
+	return c
+}
+
+// quantiles writes the latency over all time.
+func (c curve) quantiles() string {
+	q := c.stage.Durations.AppendQuantiles(nil, 0.5, 0.99)
+	return fmt.Sprintf("p50 %s, p99 %s", duration(q[0]), duration(q[1]))
+}
+
+// runs splits the points where slices without a point are between them.
+func (c curve) runs() (all [][]point) {
+	for i, p := range c.points {
+		if i == 0 || p.at-c.points[i-1].at > 1.5*c.width {
+			all = append(all, nil)
+		}
+		last := &all[len(all)-1]
+		*last = append(*last, p)
+	}
+	return all
+}
+
+// draw draws p50 and p99 as lines, and points without neighbours as dots, on
+// axes that have room for all curves.
+func (c curve) draw(f chart.Format, curves ...curve) *chart.Chart {
+	first, last, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0
+	for _, o := range curves {
+		for _, p := range o.points {
+			first, last = min(first, p.at-c.width/2), max(last, p.at+c.width/2)
+			low, high = min(low, p.p50), max(high, p.p99)
+		}
+	}
+	drawn := chart.New(f, chart.Times(first, last, f.Ticks), chart.Durations(low, high, 10))
+	for _, ink := range []chart.Ink{inkP99, inkP50} {
+		for _, run := range c.runs() {
+			var points []chart.Point
+			for _, p := range run {
+				at := chart.Point{p.at, p.p50}
+				if ink == inkP99 {
+					at.Y = p.p99
+				}
+				points = append(points, at)
+			}
+			if len(points) == 1 {
+				drawn.Dot(ink, points[0])
+			} else {
+				drawn.Line(ink, points)
+			}
+		}
+	}
+	return drawn
+}
+
+// OutcomesOverTime draws the decisions of each outcome in each slice of time,
+// on top of one another. It returns nil if no decision has a time.
+func (v *view) OutcomesOverTime() *figure {
+	const outcomes = len(v.Total.Outcomes)
+	width := seconds(max(v.Width, 1))
+	var begins []float64
+	var heights [][outcomes]float64 // of each slice, with those below
+	var most float64
+	for i := range v.Total.Slices {
+		s := &v.Total.Slices[i]
+		if s.Begin == logread.NoTime {
+			continue
+		}
+		var h [outcomes]float64
+		all := 0.0
+		for o, n := range s.Outcomes {
+			h[o] = float64(n) / width
+			all += h[o]
+		}
+		begins, heights, most = append(begins, seconds(s.Begin)), append(heights, h), max(most, all)
+	}
+	if len(begins) == 0 {
+		return nil
+	}
+	highest, raised := stack(heights, most*sliver)
+	f := &figure{Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", sliceWidth(v.Width), threeDigitsAtMost(most))}
+	if raised {
+		f.Note += fmt.Sprintf(" Undefined, failed and cancelled decisions take at least %g %% of the height, so that a few can be seen.", 100*sliver)
+	}
+	f.Note += v.marksNote()
+	text := "Outcomes over time, stacked: " + f.Note
+	for o, total := range v.Total.Outcomes {
+		if total > 0 {
+			e := entry{inkOf(o), fmt.Sprintf("%s %s", wordOf(o), percent(report.Ratio(total, v.Total.Decisions)))}
+			f.Legend = append(f.Legend, e)
+			text += " " + e.Text + "."
+		}
+	}
+	y := chart.Amounts(highest, threeDigitsAtMost)
+	y.Label = "decisions a second"
+	return f.draw(text, func(to chart.Format) *chart.Chart {
+		c := chart.New(to, chart.Times(begins[0], begins[len(begins)-1]+width, to.Ticks), y)
+		// From the top down, because each area covers the lower part of the one
+		// before.
+		for o := outcomes - 1; o >= 0; o-- {
+			if v.Total.Outcomes[o] > 0 {
+				c.Area(inkOf(o), stairs(begins, width, func(i int) float64 { return heights[i][o] }))
+			}
+		}
+		c.Marks(inkText, v.marks(""))
+		return c
+	})
+}
+
+// sliver is the least height of an outcome without a result, as a share of the
+// highest rate.
+const sliver = 0.02
+
+// stack puts the outcomes of each slice on top of one another. It raises those
+// without a result to the least height, and says whether it has raised any.
+func stack(heights [][len(report.Group{}.Outcomes)]float64, least float64) (highest float64, raised bool) {
+	for i := range heights {
+		top, h := 0.0, &heights[i]
+		for o := range h {
+			if h[o] > 0 && h[o] < least && outcome.Outcome(o) >= outcome.Undefined {
+				h[o], raised = least, true
+			}
+			top += h[o]
+			h[o] = top
+		}
+		highest = max(highest, top)
+	}
+	return highest, raised
+}
+
+func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
+
+func wordOf(o int) string { return report.OutcomeWord(outcome.Outcome(o)) }
+
+// stairs returns the outline of the area below a height in each slice of time.
+func stairs(begins []float64, width float64, height func(int) float64) []chart.Point {
+	outline := []chart.Point{{begins[0], 0}}
+	add := func(p chart.Point) {
+		if p != outline[len(outline)-1] {
+			outline = append(outline, p)
+		}
+	}
+	for i, begin := range begins {
+		if i > 0 && begin > begins[i-1]+1.5*width {
+			add(chart.Point{begins[i-1] + width, 0})
+			add(chart.Point{begin, 0})
+		}
+		add(chart.Point{begin, height(i)})
+		add(chart.Point{begin + width, height(i)})
+	}
+	add(chart.Point{begins[len(begins)-1] + width, 0})
+	return outline
+}
+
+// Shares draws the share of each stage's self time in the whole time. It
+// returns nil if there is no stage.
+func (v *view) Shares() *figure {
+	const barHeight = 34 // with the name above the bar
+	if len(v.stages) == 0 {
+		return nil
+	}
+	shown, more := atMost(v.stages, maxShares)
+	text := fmt.Sprintf("Share of the time by stage. The largest is that of %s: %s", labelText(shown[0].Name), percent(report.Share(shown[0].Self, v.Total.Time)))
+	f := &figure{Note: moreOf(more, "stage")}
+	return f.draw(text, func(to chart.Format) *chart.Chart {
+		width := to.Width
+		c := &chart.Chart{Format: chart.Format{Width: width, Height: barHeight * float64(len(shown))}}
+		for i, s := range shown {
+			top, share := barHeight*float64(i), report.Share(s.Self, v.Total.Time)
+			c.Text(inkText, "start", 0, top+chart.FontSize, labelText(s.Name))
+			c.Text(inkText, "end", width, top+chart.FontSize, percent(share)+", "+duration(report.Float(s.Self)))
+			c.Path("i-grid", fmt.Sprintf("M0,%gh%gv10H0Z", top+15, width))
+			c.Path("i-share", fmt.Sprintf("M0,%gh%.5gv10H0Z", top+15, width*min(share, 1)))
+		}
+		return c
+	})
+}

@@ -1,0 +1,237 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/chart"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
+)
+
+// stage returns a stage with these durations.
+func stage(name string, ns ...int64) groupby.Stage {
+	h := exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
+	for _, v := range ns {
+		h.Record(v)
+	}
+	s := groupby.Stage{Name: name}
+	h.Snapshot(&s.Durations)
+	return s
+}
+
+// The bins are few, in order, without overlap, from the least to the largest
+// value, and each value above 0 is in one.
+func TestBinned(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for _, spread := range []float64{0, 0.001, 0.1, 1, 5} {
+		for _, n := range []int{1, 2, 100, 5000} {
+			values := make([]int64, n)
+			for i := range values {
+				values[i] = max(1, int64(1e6*math.Exp(spread*random.NormFloat64())))
+			}
+			s := stage("s", values...)
+			bins, most := binned(&s.Durations)
+			sum, largest, end := 0.0, 0.0, 0.0
+			for _, b := range bins {
+				if b.low >= b.high || b.low < end {
+					t.Errorf("%d values, spread %v: a bin is %+v after %v", n, spread, b, end)
+				}
+				sum, largest, end = sum+b.share, max(largest, b.share), b.high
+			}
+			if len(bins) > maxBins || math.Abs(sum-1) > 1e-9 || largest != most ||
+				bins[0].low >= float64(s.Durations.Min()) || end < float64(s.Durations.Max()) {
+				t.Errorf("%d values, spread %v: sum %v, largest %v, most %v, %+v", n, spread, sum, largest, most, bins)
+			}
+		}
+	}
+}
+
+// A curve has a point for each slice with timings of the stage. It is cut where
+// a slice has none.
+func TestCurve(t *testing.T) {
+	minute := int64(60e9)
+	with := func(begin int64, ns ...int64) groupby.Slice {
+		return groupby.Slice{Begin: begin, Stages: []groupby.Stage{stage("other", 7), stage("server_handler", ns...)}}
+	}
+	all := stage("server_handler")
+	c := curveOf(&all, []groupby.Slice{
+		with(logread.NoTime, 1), with(0, 1e6, 2e6, 3e6), with(minute, 5e6), with(2 * minute), with(3*minute, 4e6),
+		with(9*minute, 1e3), with(10*minute, 2e3),
+	}, minute)
+	var got [][]float64
+	for _, run := range c.runs() {
+		var places []float64
+		for _, p := range run {
+			places = append(places, p.at)
+		}
+		got = append(got, places)
+	}
+	if want := [][]float64{{30, 90}, {210}, {570, 630}}; !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("runs %v, want %v", got, want)
+	}
+	h := stage("", 1e6, 2e6, 3e6).Durations
+	if want := (point{0, 30, h.Quantile(0.5), h.Quantile(0.99), 3}); c.points[0] != want {
+		t.Errorf("the first point is %+v, want %+v", c.points[0], want)
+	}
+}
+
+// A slice at an end with few timings, compared with the next one, is left out.
+func TestShortSlices(t *testing.T) {
+	ends := func(counts ...int) (places []float64) {
+		var parts []groupby.Slice
+		for i, n := range counts {
+			parts = append(parts, groupby.Slice{Begin: int64(i) * 1e9, Stages: []groupby.Stage{stage("s", slices.Repeat([]int64{1e6}, n)...)}})
+		}
+		all := stage("s")
+		for _, p := range curveOf(&all, parts, 1e9).points {
+			places = append(places, p.at)
+		}
+		return places
+	}
+	for got, want := range map[string]string{
+		fmt.Sprint(ends(4, 10, 2, 10, 4)):    "[1.5 2.5 3.5]",
+		fmt.Sprint(ends(900, 900, 900, 100)): "[0.5 1.5 2.5 3.5]", fmt.Sprint(ends(1, 10)): "[0.5 1.5]", fmt.Sprint(ends(5, 10, 6, 3)): "[0.5 1.5 2.5 3.5]",
+	} {
+		if got != want {
+			t.Errorf("slices at %s, want %s", got, want)
+		}
+	}
+}
+
+// The outline steps at each slice, and goes down to 0 where there are none.
+func TestStairs(t *testing.T) {
+	heights := []float64{2, 2, 5, 1}
+	got := stairs([]float64{0, 10, 20, 60}, 10, func(i int) float64 { return heights[i] })
+	want := []chart.Point{{0, 0}, {0, 2}, {10, 2}, {20, 2}, {20, 5}, {30, 5}, {30, 0}, {60, 0}, {60, 1}, {70, 1}, {70, 0}}
+	if !slices.Equal(got, want) {
+		t.Errorf("stairs = %v, want %v", got, want)
+	}
+}
+
+// The lengths of the bars are the shares of the stages of the time.
+func TestShareBars(t *testing.T) {
+	r := example(t)
+	stages := r.Total.ByTime()
+	drawn, whole := 0, 0.0
+	for path := range elements(byID(t, parsed(t, written(t, r)), "share"), "path") {
+		var top, length float64
+		if _, err := fmt.Sscanf(attribute(path, "d"), "M0,%fh%fv10", &top, &length); err != nil {
+			t.Fatal(err)
+		}
+		if attribute(path, "class") == "i-grid" {
+			whole = length
+			continue
+		}
+		want := report.Float(stages[drawn%len(stages)].Self) / report.Float(r.Total.Time)
+		if math.Abs(length/whole-want) > 0.002 {
+			t.Errorf("%s: %v of %v, want a share of %v", stages[drawn%len(stages)].Name, length, whole, want)
+		}
+		drawn++
+	}
+	if drawn != 2*len(stages) {
+		t.Errorf("%d bars of %d stages, want two each", drawn, len(stages))
+	}
+}
+
+// The area of an outcome is drawn over those above it.
+func TestOutcomesCover(t *testing.T) {
+	r := example(t)
+	var got, want []string
+	for path := range elements(byID(t, parsed(t, written(t, r)), "outcomes"), "path") {
+		if class := attribute(path, "class"); class[0] != 's' {
+			got = append(got, class)
+		}
+	}
+	for o := len(r.Total.Outcomes) - 1; o >= 0; o-- {
+		if r.Total.Outcomes[o] > 0 {
+			want = append(want, "i-"+string(inkOf(o)))
+		}
+	}
+	if want = append(want, want...); len(want) < 6 || !slices.Equal(got, want) {
+		t.Errorf("%q are drawn, want %q", got, want)
+	}
+}
+
+// A few decisions without a result are high enough to be seen. The others keep
+// their height.
+func TestStack(t *testing.T) {
+	heights := [][6]float64{{1, 0, 2, 0, 100, 0}, {1, 0, 0, 0.5, 0.5, 0}}
+	highest, raised := stack(heights, 2)
+	if want := [][6]float64{{1, 1, 3, 3, 103, 103}, {1, 1, 1, 3, 5, 5}}; !slices.Equal(heights, want) || highest != 103 || !raised {
+		t.Errorf("heights %v up to %v, raised: %v; want %v", heights, highest, raised, want)
+	}
+	if _, raised := stack([][6]float64{{0.1, 1, 1, 0, 3, 3}}, 2); raised {
+		t.Error("the height of an outcome with a result is raised")
+	}
+}
+
+// The charts over time have a line where the text of a finding names a time.
+func TestMarks(t *testing.T) {
+	r := example(t)
+	at := start.Add(time.Hour)
+	within, later := at.Format(time.RFC3339Nano), at.Add(90*time.Minute).Format(time.RFC3339Nano)
+	begin, end := text.Time(r.From, time.RFC3339Nano), text.Time(r.To, time.RFC3339Nano)
+	r.Findings = []report.Finding{
+		{Text: "Without a time."},
+		{Text: "Of the whole log.", From: begin, To: end},
+		{Text: "From an hour on.", Path: "a", From: within, To: end},
+		{Text: "Of all paths.", From: within, To: later},
+		{Text: "At first.", Path: "b", From: begin, To: later},
+	}
+	v := newView(r)
+	labels := func(path string) (all string) {
+		for _, m := range v.marks(path) {
+			all += fmt.Sprint(m.Label, "@", int(m.At-seconds(at.UnixNano())), " ")
+		}
+		return all
+	}
+	for path, want := range map[string]string{"": "3@0 4@0 4@5400 5@5400 ", "a": "3@0 4@0 4@5400 ", "c": "4@0 4@5400 "} {
+		if got := labels(path); got != want {
+			t.Errorf("path %q: marks %s, want %s", path, got, want)
+		}
+	}
+	root := parsed(t, written(t, r))
+	for _, section := range []string{"latency", "outcomes"} {
+		if text := textOf(byID(t, root, section)); !strings.Contains(text, "Each numbered line") {
+			t.Errorf("%s does not explain its lines: %s", section, text)
+		}
+	}
+	r.Findings = r.Findings[:2]
+	if page := textOf(parsed(t, written(t, r))); strings.Contains(page, "numbered line") {
+		t.Error("a page without lines explains them")
+	}
+}
+
+// Groups with few decisions are among the slowest only if no other is there.
+func TestSlowest(t *testing.T) {
+	of := func(key string, decisions uint64, ns ...int64) report.Group {
+		return report.Group{Group: groupby.Group{Key: key, Stages: []groupby.Stage{stage("server_handler", ns...)}}, Decisions: decisions}
+	}
+	keys := func(groups ...report.Group) (all string) {
+		for _, g := range slowest(report.GroupsOf(groups...), 100) {
+			all += g.Key
+		}
+		return all
+	}
+	if got := keys(of("a", 100, 1e6), of("b", 99, 1e9), of("c", 500, 2e6), of("d", 0)); got != "ca" {
+		t.Errorf("%q, want ca", got)
+	}
+	if got := keys(of("a", 1, 1e6), of("b", 99, 1e9)); got != "ba" {
+		t.Errorf("%q, want ba", got)
+	}
+	if got := keys(slices.Repeat([]report.Group{of("x", 1, 1)}, 50)...); len(got) != maxCurves {
+		t.Errorf("%d of them", len(got))
+	}
+}

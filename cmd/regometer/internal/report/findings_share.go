@@ -1,0 +1,247 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+// This file describes clusters by the share of their decisions that have a
+// feature.
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/outcome"
+)
+
+const (
+	highErrors = 50   // errors of the log
+	highPath   = 0.2  // of the decisions of a path
+	highShare  = 0.05 // of the decisions
+)
+
+type outcomes [outcome.Cancelled + 1]uint64
+
+func (o *outcomes) sum() (n uint64) {
+	for _, k := range o {
+		n += k
+	}
+	return n
+}
+
+func (o *outcomes) share(of outcome.Outcome) float64 { return Ratio(o[of], o.sum()) }
+
+// tables returns what outcomes returns, of the whole log: of a name, or from the
+// slices of time that are wholly inside and outside. It returns false if no table
+// has them.
+func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, ok bool) {
+	named, name := attributes, ""
+	for a, n := range c.subject {
+		if n != anyName && named < attributes {
+			return in, out, false
+		}
+		if n != anyName {
+			named, name = a, s.values[a][n].name
+		}
+	}
+	if !c.timed() {
+		m, _ := r.member(named, name)
+		in = m.Outcomes
+		for o, n := range r.Total.Outcomes {
+			out[o] = n - min(n, in[o])
+		}
+		return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast
+	}
+	slices, width := r.Total.Slices, r.Width
+	if named < attributes {
+		groups := r.who[named]
+		if groups == nil || !groups.Has(name) {
+			return in, out, false
+		}
+		slices, width = groups.Get(name, true, nil).Slices, groups.Width()
+	}
+	for _, p := range timed(slices) {
+		for o, n := range p.Outcomes {
+			switch {
+			case p.Begin >= from && (p.Begin+width <= to || to == r.To):
+				in[o] += n
+			case p.Begin+width <= from || p.Begin > to:
+				out[o] += n
+			}
+		}
+	}
+	return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast
+}
+
+// outcomeTexts has the word for each outcome, the beginning of the names of its
+// rules, and what to do if it rose.
+var outcomeTexts = [len(outcomes{})]struct{ word, rule, advice string }{
+	outcome.Allowed:   {"allowed", "allowed", " Check at once whether the policy, or its data, allows what it should not."},
+	outcome.Denied:    {"denied", "denied", " Check whether the policy, its data, or the requests changed."},
+	outcome.Neither:   {"another result", "other", ""},
+	outcome.Undefined: {"undefined", "undefined", " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these."},
+	outcome.Failed:    {"failed", "errors", ""},
+	outcome.Cancelled: {"cancelled", "cancelled", " Clients gave up, or their time limit was too short: look at the durations at this time."},
+}
+
+// OutcomeWord returns an outcome in words.
+func OutcomeWord(o outcome.Outcome) string { return outcomeTexts[o.Valid()].word }
+
+// did says what decisions with an outcome did.
+func did(o outcome.Outcome) string {
+	switch o {
+	case outcome.Neither:
+		return "had " + OutcomeWord(o)
+	case outcome.Failed:
+		return OutcomeWord(o)
+	}
+	return "were " + OutcomeWord(o)
+}
+
+// shareWords has, for kinds of clusters, the rule, what decisions did, and what
+// to do.
+var shareWords = [kinds]struct{ rule, did, advice string }{
+	untimed: {"metrics_missing", "had no durations",
+		" Find out what removes `metrics` there, or whether this server has another version or configuration of OPA."},
+	compiled: {"compiles_rose", "compiled their query",
+		" OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches."},
+	unfinished: {"http_send_unfinished", "had a call of `http.send` that did not end", httpStops},
+	repeated: {"requests_repeated", "had an input that the same path got in the minute before",
+		" Find out whether the client tries the same request again and again."},
+}
+
+// describeShare describes a cluster whose decisions often have a feature.
+func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
+	others := "the others"
+	if c.timed() {
+		others = "those at other times"
+	}
+	a, b := s.outcomes(c)
+	if c.kind == shifted { // with the decisions of other clusters
+		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
+	}
+	in, out := c.in.rate(), c.out.rate()
+	of, about, estimated := float64(c.in.all), "", !s.complete
+	if estimated {
+		whole, rest, ok := s.tables(r, c, from, to)
+		if ok && !c.timed() { // the tables know how many there are
+			of = float64(whole.sum())
+		} else {
+			of, about = s.estimate(f, of), "about "
+		}
+		if ok && c.kind == shifted {
+			a, b, estimated = whole, rest, false
+			in, out = a.share(c.outcome), b.share(c.outcome)
+		} else {
+			about = "about "
+			f.Figures["share_low"], f.Figures["share_high"] = contrast.Wilson(in, float64(c.in.all))
+			f.Figures["share_outside_low"], f.Figures["share_outside_high"] = contrast.Wilson(out, float64(c.out.all))
+		}
+	}
+	if c.kind == shifted && !c.raised(in, out) {
+		return false
+	}
+	has := math.Round(in * of)
+	f.Figures["share"], f.Figures["share_outside"], f.Figures["decisions"] = in, out, of
+	words := shareWords[c.kind]
+	feature, advice := words.did, words.advice
+	if f.Rule = words.rule; c.kind == slow {
+		f.Rule, feature = c.slower(f), c.longer()
+	}
+	if c.kind == shifted {
+		feature, advice = did(c.outcome), outcomeTexts[c.outcome].advice
+		f.Rule = outcomeTexts[c.outcome].rule + "_high"
+		if c.timed() || f.Revision != "" {
+			f.Rule = outcomeTexts[c.outcome].rule + "_rose"
+		}
+		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
+			advice = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before)) + advice
+			f.Figures["allowed"], f.Figures["allowed_outside"] = after, before
+			if estimated {
+				f.Figures["allowed_low"], f.Figures["allowed_high"] = contrast.Wilson(after, float64(a.sum()))
+				f.Figures["allowed_outside_low"], f.Figures["allowed_outside_high"] = contrast.Wilson(before, float64(b.sum()))
+			}
+		}
+		if c.outcome == outcome.Failed {
+			advice = commonest(r.Total.Errors) + advice
+		} else if c.outcome != outcome.Cancelled && f.Client != "" && f.Path == "" && f.Server == "" {
+			f.Severity = Info // clients may change what they ask for
+		}
+	}
+	if (c.kind == compiled || c.kind == slow) && s.starts(r, c, from, to) {
+		f.Severity, f.start = Info, true
+		advice = startAdvice
+	} else if times := s.busy(c, from, to); c.kind == slow && c.ends && times >= loadTimes {
+		f.Severity, advice = Info, busyAdvice(times)
+	}
+	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, feature, about,
+		text.Count(uint64(has)), text.Count(uint64(of)), text.Percent(out), others, advice)
+	if c.kind == slow {
+		is := func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }
+		in, out := s.durationsOf(is, func(i int, e *event) bool { return c.has(i, e) })
+		if len(in.took) > 0 && len(out.took) > 0 {
+			f.Figures["median_ns"], f.Figures["median_outside_ns"] = in.median(), out.median()
+			f.Text += fmt.Sprintf(" Their median is %s, and that of the rest %s.", text.Duration(in.median()), text.Duration(out.median()))
+			advice := f.explain(&in, &out)
+			if c.rare && f.Path == "" { // not because of a rule
+				advice = stageAdvice[parts]
+			}
+			if f.Severity == Fault {
+				f.Text += advice
+			}
+		}
+	}
+	return true
+}
+
+// estimate sets the number of decisions from those in the sample, with a 95 %
+// interval.
+func (s *scan) estimate(f *Finding, n float64) float64 {
+	half := 1.96 * math.Sqrt(n*(1-s.share))
+	f.Figures["decisions"] = math.Round(n / s.share)
+	f.Figures["decisions_low"], f.Figures["decisions_high"] = max(n, (n-half)/s.share), (n+half)/s.share
+	return f.Figures["decisions"]
+}
+
+// high returns a function that reports a high share of errors or cancelled
+// decisions, of all or of paths, that no scan explains.
+func high(of outcome.Outcome) func(*Report) Finding {
+	return func(r *Report) (f Finding) {
+		rule := outcomeTexts[of].rule
+		if r.scanned(rule+"_rose", rule+"_high") {
+			return f
+		}
+		var paths []string
+		n, all := uint64(0), uint64(0)
+		for _, g := range r.Groups.Sums() {
+			if k := g.Outcomes[of]; r.By == "path" && k >= highErrors && Ratio(k, g.Decisions) >= highPath {
+				paths = append(paths, fmt.Sprintf("%s (%s of %s)", name(g.Key), text.Count(k), text.Count(g.Decisions)))
+				f.Path = g.Key
+				n, all = n+k, all+g.Decisions
+			}
+		}
+		whole := r.Total.Outcomes[of]
+		switch {
+		case len(paths) > 1:
+			f.Path = ""
+		case len(paths) == 0 && (whole < highErrors || Ratio(whole, r.Total.Decisions) < highShare):
+			return f
+		case len(paths) == 0:
+			n, all = whole, r.Total.Decisions
+		}
+		f.setTimes(r.From, r.To)
+		f.Figures = map[string]float64{"decisions": float64(all), "share": Ratio(n, all)}
+		f.Text = fmt.Sprintf("%s of %s decisions (%s) %s", text.Count(n), text.Count(all), text.Percent(Ratio(n, all)), did(of))
+		if len(paths) > 0 {
+			f.Text += " on " + text.Plural(len(paths), "path") + ": " + listed(paths, func(s string) string { return s })
+		}
+		f.Text += "."
+		if of == outcome.Failed {
+			f.Text += commonest(r.Total.Errors) + " Find the cause in the messages of the errors in the log, and the paths with `--by path`."
+		} else {
+			f.Text += outcomeTexts[of].advice
+		}
+		return f
+	}
+}

@@ -1,0 +1,200 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+// This file describes clusters of slow decisions, and durations that drift.
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+)
+
+const (
+	startLong      = 3 * time.Minute // a slow start ends within this time for each server,
+	startDecisions = 100             // or has at most so many decisions of each server,
+	startNear      = time.Minute     // a server or revision begins in this time, or in the first quarter
+	medianRose     = 1.25            // by which a median must differ to describe slow decisions
+	loadTimes      = 1.5             // a load is high if so many times as many decisions come as at other times
+)
+
+// starts reports whether a cluster is a start: it begins with servers or a
+// revision, and is short, or has few decisions of each server.
+func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
+	near := func(first int64) bool {
+		return first > r.From+int64(startNear) && first >= from-int64(startNear) && first <= to
+	}
+	soon := from + max(int64(startNear), (to-from)/4)
+	n, begins := 0, false
+	for _, x := range s.servers.list {
+		if near(x.First) {
+			n, begins = n+1, begins || x.First <= soon
+		}
+	}
+	for _, v := range r.Revisions {
+		if near(v.First) {
+			n, begins = max(n, len(s.servers.list)), begins || v.First <= soon
+		}
+	}
+	few := float64(c.in.all)/s.share <= float64(startDecisions*n)
+	return begins && c.ends && (few || to-from <= int64(n)*int64(startLong))
+}
+
+// busy returns how many times as many decisions came in the times of a cluster
+// as at other times.
+func (s *scan) busy(c *cluster, from, to int64) float64 {
+	first, last := s.events[0].time, s.events[len(s.events)-1].time
+	n, inside := float64(c.last-c.first+1), float64(to)-float64(from)
+	rest := float64(last) - float64(first) - inside
+	return n / max(1, inside) / ((float64(len(s.events)) - n + 1) / max(1, rest))
+}
+
+// describeSlow describes a cluster of slow decisions.
+func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
+	in, out := s.durationsOf(c.has, func(_ int, e *event) bool { return c.others().has(e) })
+	if len(in.took) == 0 || len(out.took) == 0 {
+		return false
+	}
+	after, before := in.median(), out.median()
+	if after < medianRose*before {
+		return false
+	}
+	others := "the others with the same paths"
+	if c.timed() {
+		others = "those of the same paths at other times"
+	}
+	f.Rule = c.slower(f)
+	f.Figures["median_ns"], f.Figures["median_outside_ns"], f.Figures["factor"] = after, before, after/before
+	f.Figures["decisions"] = math.Round(in.weight)
+	about := ""
+	if !s.complete {
+		about = "about "
+		f.Figures["median_low_ns"], f.Figures["median_high_ns"] = in.interval()
+		f.Figures["median_outside_low_ns"], f.Figures["median_outside_high_ns"] = out.interval()
+		f.Figures["factor_low"] = f.Figures["median_low_ns"] / f.Figures["median_outside_high_ns"]
+		f.Figures["factor_high"] = f.Figures["median_high_ns"] / f.Figures["median_outside_low_ns"]
+		s.estimate(f, in.weight)
+	}
+	f.Text = fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.", what, text.Duration(after), about,
+		text.Plural(uint64(f.Figures["decisions"]), "decision"), others, text.Duration(before))
+	advice := f.explain(&in, &out)
+	if times := s.busy(c, from, to); s.starts(r, c, from, to) {
+		f.Severity, f.start, advice = Info, true, startAdvice
+	} else if c.ends && times >= loadTimes {
+		f.Severity, advice = Info, busyAdvice(times)
+	} else if f.Client != "" && !c.timed() && to-from < (r.To-r.From)/2 {
+		f.Severity, advice = Info, " It came only for a part of the log, as a batch does."
+	}
+	f.Text += advice
+	return true
+}
+
+// explain says which stage takes most of a difference, and returns advice.
+func (f *Finding) explain(in, out *took) (advice string) {
+	part, most := 0, 0.0
+	for i, x := range in.parts {
+		if x-out.parts[i] > most {
+			part, most = i, x-out.parts[i]
+		}
+	}
+	if most <= 0 {
+		return ""
+	}
+	f.Stage = append(partStages[:], handlerStage)[part]
+	f.Text += fmt.Sprintf(" Most of the difference is in stage %s: %s a decision on average, and %s.", name(f.Stage), text.Duration(in.parts[part]), text.Duration(out.parts[part]))
+	if part == ofEvaluation && f.Server != "" && f.Path == "" { // a rule would be slow on all servers
+		return stageAdvice[parts]
+	}
+	return stageAdvice[part]
+}
+
+// longer says how long slow decisions took, of which few are in a cluster.
+func (c *cluster) longer() string {
+	if c.rare {
+		return fmt.Sprintf("are among the slowest %s of their path and took more than %d times as long as its fastest tenth", text.Percent(1-topShare), topTimes)
+	}
+	return fmt.Sprintf("took more than %.3g times as long as the fastest tenth of their path", math.Exp(c.over))
+}
+
+// slower returns the rule of slow decisions.
+func (c *cluster) slower(f *Finding) string {
+	rule := "latency_rose"
+	for a, is := range [attributes]string{f.Path, f.Server, f.Client, f.Revision, f.Key} {
+		if by := [attributes]string{"", "server_slower", "client_slower", "revision_slower", "group_slower"}[a]; by != "" && (is != "" || c.subject[a] != anyName) {
+			rule = by
+		}
+	}
+	return rule
+}
+
+func busyAdvice(times float64) string {
+	return fmt.Sprintf(" %.1f times as many decisions came as at other times.", times)
+}
+
+const startAdvice = " Servers or revisions began then, and their caches were empty."
+
+// stageAdvice says what to do if decisions are slow because of a part of
+// partStages, or because of the rest.
+var stageAdvice = [parts + 1]string{
+	ofEvaluation: " Find the expensive rules with `opa eval --profile` and the input of a slow decision.",
+	ofHTTP:       " Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may.",
+	ofCompile:    " Policies or data changed, or the paths of requests have ids in them.",
+	ofInput:      " Inputs became larger, or clients send them slowly.",
+	parts:        " Check whether OPA waits for a processor: its CPU limit, its neighbours, and garbage collection.",
+}
+
+const (
+	driftBlocks = 16  // parts of the decisions, by time
+	driftTimes  = 1.5 // the duration in the last quarter divided by that in the first
+	driftRank   = 0.9 // the rank correlation of the parts' durations with time
+)
+
+// findDrift reports that durations grew slowly from the begin to the end.
+func (s *scan) findDrift(r *Report) (f Finding) {
+	var known []int
+	for i := range s.events {
+		if s.events[i].known {
+			known = append(known, i)
+		}
+	}
+	size := len(known) / driftBlocks
+	if size < scanLeast {
+		return f
+	}
+	var blocks [driftBlocks]float64
+	for i, k := range known[:size*driftBlocks] {
+		blocks[i/size] += s.events[k].over / float64(size)
+	}
+	squares := 0.0 // of the differences of the ranks (Spearman 1904)
+	for i, x := range blocks {
+		rank := 0
+		for _, y := range blocks {
+			if y < x {
+				rank++
+			}
+		}
+		squares += float64((rank - i) * (rank - i))
+	}
+	const n = driftBlocks
+	if 1-6*squares/(n*(n*n-1)) < driftRank {
+		return f
+	}
+	first, last := known[len(known)/4], known[len(known)*3/4]
+	in, out := s.durationsOf(func(i int, _ *event) bool { return i > last }, func(i int, _ *event) bool { return i < first })
+	if in.weight == 0 || out.weight == 0 || in.median() < driftTimes*out.median() {
+		return f
+	}
+	f.Rule, f.Severity = "latency_drifted", Info
+	f.setTimes(r.From, r.To)
+	f.Figures = map[string]float64{"median_ns": in.median(), "median_outside_ns": out.median(), "factor": in.median() / out.median()}
+	f.Text = fmt.Sprintf("Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions of the same paths. "+
+		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.", text.Duration(out.median()), text.Duration(in.median()))
+	if !s.complete {
+		f.Text += fmt.Sprintf(" A sample of %s shows this.", text.Plural(len(s.events), "decision"))
+	}
+	r.suggest(&f, "hour", nil, time.Time{}, time.Time{})
+	return f
+}

@@ -1,0 +1,373 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/rollup"
+)
+
+const us, ms = time.Microsecond, time.Millisecond
+
+// serverReport returns a report of one path and n decisions of a server, with
+// stages of these self times each.
+func serverReport(n int, self map[string]time.Duration) *Report {
+	var stages []groupby.Stage
+	for name, d := range self {
+		stages = append(stages, stageOf(name, same(n, d)...))
+	}
+	return reportOf(groupOf("rbac/allow", [6]uint64{uint64(n)}, stages...))
+}
+
+// with returns a report with something in it changed.
+func with(r *Report, change func(*Report)) *Report {
+	change(r)
+	return r
+}
+
+// ruleTests are reports with the parts of the text of a rule, or with none if
+// the rule is silent.
+var ruleTests = []struct {
+	rule  string
+	r     *Report
+	parts []string
+}{
+	{"interrupted", with(healthy(), func(r *Report) { r.Interrupted = true }), []string{"interrupted"}},
+	{"interrupted", healthy(), nil}, // read to the end
+	{"errors_high", failing(50, 1000), []string{"50 of 1,000 decisions (5.0 %) failed"}},
+	{"errors_high", failing(50, 1001), nil}, // a small part
+	{"errors_high", failing(49, 100), nil},  // too few
+	{"errors_high", with(failing(50, 100), func(r *Report) { r.Total.Decisions = 2000 }), []string{"50 of 100 decisions (50.0 %) failed on 1 path: `rbac/allow` (50 of 100)."}},
+	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 50})), []string{"50 of 50 decisions (100 %) were cancelled on 1 path: `p` (50 of 50). Clients gave up"}},
+	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 49})), nil},
+	{"revision_slower", revisionReport(30, 30, 100*us, 125*us), []string{
+		"revision `v2`, at 2026-03-01 14:30:00 UTC",
+		"median rose from 100 µs to 125 µs, and its p99 from 100 µs to 125 µs",
+		"(600 and 600 evaluations)",
+		"go back to revision `v1`",
+	}},
+	{"revision_slower", revisionReport(7, 30, 100*us, 125*us), nil},  // too few slices before
+	{"revision_slower", revisionReport(30, 7, 100*us, 125*us), nil},  // too few slices after
+	{"revision_slower", revisionReport(30, 30, 100*us, 118*us), nil}, // less than 1.2 times
+	{"revision_slower", revisionReport(30, 30, 50*us, 68*us), nil},   // less than 20 µs
+	{"revision_slower", revisionReport(30, 30, 125*us, 100*us), nil}, // faster
+	{"revision_slower", with(revisionReport(30, 30, 100*us, 150*us), func(r *Report) { r.Revisions[1].Evaluation = stageOf(evaluationStage, same(499, 150*us)...) }), nil}, // too few evaluations
+	{"revision_slower", with(revisionReport(30, 30, 100*us, 150*us), vary), nil},                                                                                           // slices vary as much
+	{"revision_slower", with(revisionReport(30, 30, 100*us, 150*us), func(r *Report) { r.Revisions = r.Revisions[1:] }), nil},                                              // one revision
+	{"revision_slower", with(revisionReport(30, 30, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = logread.NoTime }), nil},                                      // the first without time
+	{"http_send_uncached", httpReport(100, 25*us, 49, 51), []string{
+		"takes 20.0 % of the time",
+		"100 decisions call it",
+		"49.0 % of its answers",
+		"`force_cache: true`",
+	}},
+	{"http_send_uncached", mixed(httpReport(100, 25*us, 49, 51), httpStage, 20*us, 900*us), []string{"with a median of 20.1 µs and a p99 of 898 µs, "}},
+	{"http_send_uncached", httpReport(99, 25*us, 0, 99), nil},    // too few decisions
+	{"http_send_uncached", httpReport(100, 24*us, 0, 100), nil},  // little time
+	{"http_send_uncached", httpReport(100, 25*us, 50, 50), nil},  // cached
+	{"http_send_uncached", httpReport(100, 25*us, 50, 0), nil},   // cached, by an old OPA
+	{"http_send_uncached", httpReport(100, 25*us, 5000, 0), nil}, // cached, several a time
+	{"http_send_uncached", healthy(), nil},                       // no http.send
+	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(10)), []string{"In 10 decisions, a call of `http.send` did not end", "10 of them have the path `rbac/allow`."}},
+	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(9)), nil},
+	{"http_send_slow", slowSend(30), []string{"3.0 % of the calls of `http.send` on path `p` (30 of 1,000) take 1.00 s or more", "The median is 1.0", "--by hour --path p"}},
+	{"http_send_slow", slowSend(19), nil},
+	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
+		"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs",
+		"Of 2 paths, `rbac/allow` has the most, 100.",
+		"OPA keeps the compiled queries of 100",
+	}},
+	{"queries_recompiled", mixed(compileReport("rbac/allow", 1000, 100), compileStage, 300*us, 800*us), []string{"with a median of 302 µs. Compiling took 99.7 % of the time."}},
+	{"queries_recompiled", compileReport("rbac/allow", 500, 99), nil},   // too few
+	{"queries_recompiled", compileReport("rbac/allow", 1001, 100), nil}, // a small part
+	{"queries_recompiled", healthy(), nil},                              // nothing compiled
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), []string{
+		"50.0 % of the time",
+		"501 µs a decision",
+		"20.2 % of it goes into receiving",
+		"CPU limit",
+	}},
+	{"handler_outside_rego", with(serverReport(100, map[string]time.Duration{handlerStage: 600 * us}), func(r *Report) { r.Total.Decisions = 300 }), []string{"600 µs a decision on average, for 100 decisions"}},
+	{"handler_outside_rego", serverReport(99, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), nil},  // too few
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 502 * us}), nil}, // less than half
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 99 * us, evaluationStage: 400 * us}), nil},  // a short time
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{evaluationStage: 5 * ms}), nil},                                                 // all in the rest
+	{"path_undefined", undefinedReport(40, 60), []string{"2 paths hardly ever had a result, in 100 decisions (9.1 % of all): `gone/1` (60), `gone/0` (40). "}},
+	{"path_undefined", undefinedReport(40, 59), nil}, // too few
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{outcome.Undefined: 94, outcome.Allowed: 6} }), nil}, // sometimes defined
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil},                                              // the group of others
+	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                            // not by path
+	{"wrapper_times", with(metricsReport(1000, 10), wrapped), nil},                                                                                          // few
+	{"wrapper_times", with(with(metricsReport(1000, 10), wrapped), func(r *Report) {
+		r.Total.Slices = []groupby.Slice{{Begin: logread.NoTime, Outcomes: [6]uint64{300, 100}}, {Begin: 0, Outcomes: [6]uint64{600}}}
+	}), []string{"10 of 600 decisions (1.7 %) have no valid `timestamp`.", "So rules do not compare times."}}, // the other decisions have no time
+	{"revision_slower", with(revisionReport(30, 30, 100*us, 125*us), func(r *Report) { r.Inputs = with(metricsReport(1000, 11), wrapped).Inputs }), nil},
+	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"11 of 1,000 decisions (1.1 %) could be read only in part", "removes or changes `metrics`."}},
+	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"22 of 1,000", "changes `timestamp`. ", "masks `result`."}},
+	{"partly_read", gapReport(0, Gaps{Any: 10, Duration: 10}), nil}, // a small part
+	{"partly_read", with(metricsReport(1000, 11), broken), []string{"Other decisions could not be read: `invalid_json` 11."}},
+	{"partly_read", with(metricsReport(1000, 10), broken), nil}, // a small part
+	{"partly_read", with(metricsReport(1000, 1), func(r *Report) { r.Inputs.Problems[0].Kind = Damaged }), []string{"`damaged` 1"}},
+	{"partly_read", metricsReport(1000, 11), nil}, // another problem
+	{"decisions_lost", lossReport(logread.LostChunks, 12, started), []string{"log: `lost_chunks` 12, from 2026-03-01 14:00:00 to 2026-03-01 14:00:00 UTC. A chunk"}},
+	{"decisions_lost", lossReport(logread.LostEvents, 1, 0), []string{"`lost_events` 1."}},
+	{"decisions_lost", lossReport(logread.UploadFailed, 1, 0), nil}, // nothing is lost
+	{"uploads_failed", lossReport(logread.UploadFailed, 2, started), []string{"`upload_failed` 2, from 2026"}},
+	{"uploads_failed", lossReport(logread.LostAtStop, 1, 0), nil}, // no upload
+	{"events_large", largeReport(uploadLimit), nil},
+	{"events_large", largeReport(uploadLimit + 1), []string{"of path `rbac/allow`, has 200 KB (input 85.0 %, nd_builtin_cache 12.5 %), and 32.8 KB after compression", "Of 1,000 decisions, 3 have more"}},
+	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = groupby.Overflow{Decisions: 1, Stages: 2, Counters: 3} }), []string{"group `other` has 1 decision (0.1 %), stage `other` has 2 timers, ", "counter `other` has 3"}},
+	{"keys_beyond_limit", healthy(), nil}, // none
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 1, LeftOut: 2, repeats: occurrences{1, 0, 1e9}} }), []string{
+		"include 1 repeat, with the id, time and path of another decision, from 1970-01-01 00:00:00 to 1970-01-01 00:00:01 UTC. Without the repeats there are 999. To",
+	}},
+	{"ids_repeated", with(healthy(), func(r *Report) {
+		r.Inputs.Repeats = Repeats{Count: 200, LeftOut: 3000, Sample: 70, missed: 9, repeats: occurrences{1, logread.NoTime, logread.NoTime}}
+	}), []string{"about 200 repeats (estimated from a sample of 70), with", " another decision. Without", "800. 3,000 other repeats were left out, but `--unique` remembers only 1,048,576 "}},
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{LeftOut: 2, Reused: 1, Sample: 7, WithoutID: 3} }), nil}, // none that counts
+	{"ids_reused", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Reused: 3, reused: occurrences{3, 0, 0}} }), []string{
+		"The 1,000 decisions include 3 with the id of another decision, but another time or path, from ",
+	}},
+	{"ids_reused", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 2} }), nil}, // with the same time and path
+
+	// Just enough is enough.
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 500 * us, evaluationStage: 500 * us}), []string{""}},
+
+	{"revision_slower", seasonReport(), nil}, // no step
+
+	// The advice depends on the cause.
+	{"queries_recompiled", compileReport(outcome.Query, 1000, 100), []string{"100 % of them are ad-hoc queries"}},
+	{"queries_recompiled", with(compileReport("p", 1000, 100), func(r *Report) { r.By = "hour" }), []string{"took 99.7 % of the time. OPA keeps"}},
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), []string{"Send only the parts"}},
+	{"http_send_uncached", httpReport(100, 10*ms, 30, 0), []string{"30.0 % of its answers"}},
+	{"revision_slower", revisions(160*us, 160*us), nil}, // slices of later revisions say nothing of one
+	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs", "It also became slower with 1 other revision."}},
+}
+
+// healthy returns a report of which there is nothing to say.
+func healthy() *Report {
+	r := serverReport(1000, map[string]time.Duration{evaluationStage: 150 * us, handlerStage: 60 * us, inputStage: 20 * us})
+	r.Groups.At(0).Counters = []groupby.Counter{{Name: queryHits, Total: groupby.Sum{Lo: 1000}}}
+	return r
+}
+
+// failing returns a report of n decisions, of which some fail.
+func failing(failed, n uint64) *Report {
+	return reportOf(groupOf("rbac/allow", [6]uint64{outcome.Allowed: n - failed, outcome.Failed: failed}))
+}
+
+// revisionReport has slices of a minute, first of revision v1, then of v2.
+func revisionReport(before, after int, was, is time.Duration) *Report {
+	r := healthy()
+	change := started + int64(before)*r.Width
+	end := change + int64(after)*r.Width
+	for begin := started; begin < end; begin += r.Width {
+		r.Total.Slices = append(r.Total.Slices, groupby.Slice{Begin: begin})
+	}
+	r.Revisions = []Revision{
+		{"v1", started, change - 1, stageOf(evaluationStage, same(600, was)...)},
+		{"v2", change, end - 1, stageOf(evaluationStage, same(600, is)...)},
+	}
+	evaluations(r, 20)
+	return r
+}
+
+// evaluations gives each slice n evaluations of the revision at its time.
+func evaluations(r *Report, n int) {
+	for i := range r.Total.Slices {
+		s := &r.Total.Slices[i]
+		d := r.Revisions[1].Evaluation.Durations.Max()
+		if s.Begin < r.Revisions[1].First {
+			d = r.Revisions[0].Evaluation.Durations.Max()
+		}
+		s.Stages = []groupby.Stage{stageOf(evaluationStage, same(n, time.Duration(d))...)}
+	}
+}
+
+// vary makes every third slice slow.
+func vary(r *Report) {
+	for i := 0; i < len(r.Total.Slices); i += 3 {
+		r.Total.Slices[i].Stages = []groupby.Stage{stageOf(evaluationStage, same(20, 155*us)...)}
+	}
+}
+
+func httpReport(n int, each time.Duration, hits, requests uint64) *Report {
+	r := serverReport(n, map[string]time.Duration{httpStage: each, evaluationStage: 100 * us})
+	r.Total.Counters = []groupby.Counter{
+		{Name: httpHits, Total: groupby.Sum{Lo: hits}}, {Name: httpRequests, Total: groupby.Sum{Lo: requests}},
+	}
+	return r
+}
+
+// stopped gives the first group calls of http.send that did not end.
+func stopped(n uint64) func(*Report) {
+	return func(r *Report) {
+		for _, stages := range [][]groupby.Stage{r.Total.Stages, r.Groups.At(0).Stages} {
+			stage(stages, httpStage).Unfinished = n
+		}
+	}
+}
+
+// slowSend returns a report of a path whose calls of http.send sometimes take
+// seconds.
+func slowSend(n int) *Report {
+	durations := append(same(1000-n, ms), same(n, 10*time.Second)...)
+	return reportOf(groupOf("p", [6]uint64{1000}, stageOf(handlerStage, durations...), stageOf(httpStage, durations...)))
+}
+
+func compileReport(path string, n, compiled int) *Report {
+	return reportOf(
+		groupOf("x", [6]uint64{uint64(n - compiled)}, stageOf(evaluationStage, 100*us)),
+		groupOf(path, [6]uint64{uint64(compiled)}, stageOf(compileStage, same(compiled, 300*us)...)))
+}
+
+func undefinedReport(decisions ...uint64) *Report {
+	groups := []Group{}
+	for i, n := range decisions {
+		groups = append(groups, groupOf(fmt.Sprintf("gone/%d", i), [6]uint64{outcome.Undefined: n}))
+	}
+	return reportOf(append(groups, groupOf("rbac/allow", [6]uint64{1000}))...)
+}
+
+func metricsReport(decisions, without int64) *Report {
+	r := healthy()
+	r.Inputs.Decisions = decisions
+	r.Inputs.Problems = []Problem{{Kind: "no_metrics", Count: without}}
+	return r
+}
+
+// gapReport returns a report with gaps, of which the log has a problem.
+func gapReport(problems int64, g Gaps) *Report {
+	return with(metricsReport(1000, problems), func(r *Report) { r.Inputs.Gaps = g })
+}
+
+// lossReport returns a report of what OPA says, once.
+func lossReport(kind logread.Problem, n, at int64) *Report {
+	r := healthy()
+	r.Inputs.Problems = []Problem{{Kind: string(kind), Count: n, From: at, To: at}}
+	return r
+}
+
+// largeReport returns a report whose largest event has this size after
+// compression.
+func largeReport(compressed uint64) *Report {
+	return with(healthy(), func(r *Report) {
+		r.largest = largest{Count: 3, Path: "rbac/allow", Compressed: compressed, Sizes: groupby.Sizes{Total: 200_000, Max: 200_000, Input: 170_000, Result: 1000, Cache: 25_000}}
+	})
+}
+
+// broken makes the problem that of broken events.
+func broken(r *Report) { r.Inputs.Problems[0].Kind = string(logread.InvalidJSON) }
+
+// wrapped makes the problem that of a wrapper's time.
+func wrapped(r *Report) { r.Inputs.Problems[0].Kind = string(logread.WrapperTime) }
+
+func findingOf(r *Report, rule string) Finding {
+	for _, f := range find(r) {
+		if f.Rule == rule {
+			return f
+		}
+	}
+	return Finding{}
+}
+
+// mixed returns a report whose stage takes two times in the total, the second
+// one in every eighth decision.
+func mixed(r *Report, name string, usual, slow time.Duration) *Report {
+	s := stage(r.Total.Stages, name)
+	n := int(s.Durations.Count())
+	s.Durations = stageOf(name, append(same(n-n/8, usual), same(n/8, slow)...)...).Durations
+	return r
+}
+
+// byTraffic are the rules that TestPlantedFaults and TestHealthyTraffic test.
+var byTraffic = map[string]bool{"server_missing": true, "clock_off": true, "rate_fell": true}
+
+func TestRules(t *testing.T) {
+	spoke, silent := map[string]bool{}, map[string]bool{}
+	for i, test := range ruleTests {
+		f := findingOf(test.r, test.rule)
+		text := strings.TrimSpace(f.Text + " " + f.Command)
+		if i := slices.IndexFunc(test.r.Revisions, func(v Revision) bool { return v.Name == f.Revision }); i > 0 {
+			want, end := Finding{}, test.r.To
+			if i+1 < len(test.r.Revisions) {
+				end = test.r.Revisions[i+1].First
+			}
+			if want.setTimes(test.r.Revisions[i].First, end); f.From != want.From || f.To != want.To {
+				t.Errorf("%d: from %s to %s, want %s to %s", i, f.From, f.To, want.From, want.To)
+			}
+		}
+		if text == "" {
+			silent[test.rule] = true
+		} else {
+			spoke[test.rule] = true
+		}
+		if (text == "") != (len(test.parts) == 0) || strings.Contains(text, "%!") || strings.Contains(text, "NaN") {
+			t.Errorf("%d: %s says %q, want %q", i, test.rule, text, test.parts)
+		}
+		for _, part := range test.parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%d: %s: %q\nlacks %q", i, test.rule, text, part)
+			}
+		}
+	}
+	for _, r := range rules { // TestPlantedFaults and TestHealthyTraffic test the others
+		if r.find != nil && !byTraffic[r.name] && !(spoke[r.name] && silent[r.name]) {
+			t.Errorf("rule %s: speaks %v, is silent %v", r.name, spoke[r.name], silent[r.name])
+		}
+	}
+	if text := findingOf(revisionReport(30, 30, 100*us, 160*us), "revision_slower").Text; strings.Contains(text, "more.") {
+		t.Error(text)
+	}
+}
+
+// revisions returns a report of three revisions. The second one is slower than
+// the first. If it has the last median, it ends after three slices.
+func revisions(second, third time.Duration) *Report {
+	r := revisionReport(30, 30, 100*us, second)
+	v3 := r.Revisions[1]
+	if second == third {
+		v3.First += 3 * r.Width
+	} else {
+		last := revisionReport(60, 30, second, third)
+		r.Total.Slices = append(r.Total.Slices, last.Total.Slices[60:]...)
+		v3 = last.Revisions[1]
+	}
+	v3.Name = "v3"
+	r.Revisions = append(r.Revisions, v3)
+	return r
+}
+
+func TestRulesDocumented(t *testing.T) {
+	content, err := os.ReadFile("../../../../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range RuleNames() {
+		if !strings.Contains(string(content), "`"+name+"`") {
+			t.Errorf("docs/report.md lacks %s", name)
+		}
+	}
+}
+
+func TestName(t *testing.T) {
+	for s, want := range map[string]string{
+		"": "(empty)", "a`b": "`a'b`", "\xff": "`\uFFFD`",
+		strings.Repeat("é", 80):                           "`" + strings.Repeat("é", 80) + "`",
+		strings.Repeat("a", 50) + strings.Repeat("b", 50): "`" + strings.Repeat("a", 39) + "…" + strings.Repeat("b", 40) + "`",
+	} {
+		if got := name(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/stages"
+)
+
+// commonest returns a sentence about the most frequent error code, or "".
+func commonest(errors []stages.ErrorTotal) string {
+	if len(errors) == 0 {
+		return ""
+	}
+	most := slices.MaxFunc(errors, func(a, b stages.ErrorTotal) int { return cmp.Compare(a.Total, b.Total) })
+	return fmt.Sprintf(" The most frequent error of the log is %s (%s).", name(most.Code), text.Count(most.Total))
+}
+
+// timed returns the slices that have a time.
+func timed(all []groupby.Slice) []groupby.Slice {
+	if len(all) > 0 && all[0].Begin == logread.NoTime {
+		return all[1:]
+	}
+	return all
+}
+
+// wrapperTimes returns a text if too many times are those of wrappers, which
+// may have been written much later. Rules by time are then silent.
+func wrapperTimes(r *Report) string {
+	_, wrapped := r.Inputs.problems(logread.WrapperTime)
+	n, of := wrapped.Count, r.Inputs.Decisions+r.Inputs.Repeats.LeftOut
+	if all := r.Total.Slices; len(all) > 0 && len(timed(all)) < len(all) {
+		for _, decisions := range all[0].Outcomes {
+			of -= int64(decisions)
+		}
+	}
+	part := Ratio(uint64(n), uint64(max(n, of)))
+	if part <= wrapperShare {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s decisions (%s) have no valid `timestamp`. Their times are those of the text around them, "+
+		"which may have been written later. So rules do not compare times. "+
+		"Find out what removes or changes the field `timestamp` between OPA and this log.",
+		text.Count(n), text.Count(max(n, of)), text.Percent(part))
+}
+
+// revisionSlower compares each revision with the one before it, and reports the
+// revision that is slower by the largest factor.
+func revisionSlower(r *Report) (f Finding) {
+	if len(r.Revisions) < 2 || r.slowerElsewhere() || wrapperTimes(r) != "" {
+		return f
+	}
+	parts := timed(r.Slices())
+	worst, factor, found := 0, 0.0, 0
+	for i := 1; i < len(r.Revisions); i++ {
+		a, b := &r.Revisions[i-1], &r.Revisions[i]
+		was, is := a.Evaluation.Durations.Quantile(0.5), b.Evaluation.Durations.Quantile(0.5)
+		if a.First == logread.NoTime || min(a.Evaluation.Durations.Count(), b.Evaluation.Durations.Count()) < revisionCount ||
+			is < revisionTimes*was || is-was < float64(revisionMore) {
+			continue
+		}
+		end := b.Last + 1
+		if i+1 < len(r.Revisions) {
+			end = min(end, r.Revisions[i+1].First)
+		}
+		// A slice with decisions of both revisions counts for neither.
+		before, after := evaluationsOf(parts, a.First-r.Width+1, b.First-r.Width+1), evaluationsOf(parts, b.First, end)
+		if min(len(before), len(after)) < contrast.MinSlices || medianOf(before, after).Low <= 0 {
+			continue
+		}
+		// A daily season changes the medians too, but not in a step.
+		near := medianOf(before[max(0, len(before)-revisionNear):], after[:min(len(after), revisionNear)])
+		if near.After < near.Before*(1+(is/was-1)*revisionStep) {
+			continue
+		}
+		if found++; is/was > factor {
+			worst, factor = i, is/was
+		}
+	}
+	if found == 0 {
+		return f
+	}
+	a, b := &r.Revisions[worst-1], &r.Revisions[worst]
+	was, is := quantiles(&a.Evaluation.Durations), quantiles(&b.Evaluation.Durations)
+	f.Revision, f.Figures = b.Name, map[string]float64{
+		"factor": factor, "median_ns": float64(is[p50]), "median_outside_ns": float64(was[p50]), "decisions": float64(b.Evaluation.Durations.Count()),
+	}
+	f.setTimes(b.First, r.To)
+	if worst+1 < len(r.Revisions) {
+		f.setTimes(b.First, r.Revisions[worst+1].First)
+	}
+	f.Text = fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s, and its p99 from %s to %s "+
+		"(%s and %s evaluations).",
+		name(b.Name), text.Time(b.First, text.ToTheSecond),
+		text.Duration(float64(was[p50])), text.Duration(float64(is[p50])), text.Duration(float64(was[p99])), text.Duration(float64(is[p99])),
+		text.Count(a.Evaluation.Durations.Count()), text.Count(b.Evaluation.Durations.Count()))
+	if found > 1 {
+		f.Text += fmt.Sprintf(" It also became slower with %s.", text.Plural(found-1, "other revision"))
+	}
+	f.Text += fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `opa eval --profile` what the change made slower.",
+		name(a.Name))
+	return f
+}
+
+// evaluationsOf returns the evaluations in each of the slices that begin at from
+// or later, and before to.
+func evaluationsOf(parts []groupby.Slice, from, to int64) (found []*exphist.Snapshot) {
+	for _, s := range parts {
+		if d := &stage(s.Stages, evaluationStage).Durations; s.Begin >= from && s.Begin < to && d.Count() > 0 {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// medianOf compares the medians. If they cannot be compared, it finds no change.
+func medianOf(before, after []*exphist.Snapshot) (d contrast.Difference) {
+	if x, err := contrast.NewQuantiles(before, after); err == nil && x != nil {
+		d = x.Compare(0.5, scanError)
+	}
+	return d
+}
+
+// nearest returns the quantile of sorted values at nearest rank, 0 < q ≤ 1.
+func nearest(sorted []float64, q float64) float64 {
+	return sorted[int(math.Ceil(q*float64(len(sorted))))-1]
+}

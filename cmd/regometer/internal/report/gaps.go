@@ -1,0 +1,237 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/rollup"
+)
+
+// Gaps counts selected decisions of which a log tells only a part.
+type Gaps struct {
+	Time     int64 `json:"without_time"`
+	Duration int64 `json:"without_duration"`
+	Metric   int64 `json:"with_unreadable_metric"`
+	Result   int64 `json:"with_hidden_result"` // a mask policy hides what the outcome depends on, or a table lacks or cuts it
+	Any      int64 `json:"with_a_gap"`         // of these
+
+	// Unplaced is the number of other decisions, which the options select or
+	// not by a time that they do not have.
+	Unplaced int64 `json:"not_selected_without_time"`
+}
+
+// add counts the gaps of a decision. stages has the stage of each metric, or "".
+func (g *Gaps) add(e *logread.Event, stages []string) {
+	timed := slices.ContainsFunc(e.Measures, func(m logread.Measure) bool { return m.Value > 0 && stages[m.Metric] != "" })
+	if timed && e.Time != logread.NoTime && !e.Hidden && !e.Damaged {
+		return
+	}
+	g.Any++
+	if !timed {
+		g.Duration++
+	}
+	if e.Time == logread.NoTime {
+		g.Time++
+	}
+	if e.Damaged {
+		g.Metric++
+	}
+	if e.Hidden {
+		g.Result++
+	}
+}
+
+// problems returns the names and counts of those problems that are of some
+// kinds, together with their sum and their times. A kind may be the beginning
+// of kinds.
+func (in *Inputs) problems(kinds ...logread.Problem) (names string, sum Problem) {
+	var all []string
+	for _, p := range in.Problems {
+		if slices.ContainsFunc(kinds, func(kind logread.Problem) bool { return strings.HasPrefix(p.Kind, string(kind)) }) {
+			all = append(all, name(p.Kind)+" "+text.Count(p.Count))
+			sum.Count += p.Count
+			sum.widen(p.From, p.To)
+		}
+	}
+	return strings.Join(all, ", "), sum
+}
+
+// A gap is a kind of gap.
+type gap struct {
+	n      int64
+	what   string
+	why    []logread.Problem
+	remedy string
+}
+
+func (r *Report) gaps() []gap {
+	g := &r.Inputs.Gaps
+	return slices.DeleteFunc([]gap{
+		{g.Duration, "no readable duration", []logread.Problem{logread.NoMetrics}, "Find out what removes or changes `metrics`."},
+		{g.Metric, "a metric that cannot be read", []logread.Problem{logread.BadMetric, logread.NegativeMetric}, "Find out what removes or changes `metrics`."},
+		{g.Time, "no readable time", []logread.Problem{logread.BadTime}, "Find out what removes or changes `timestamp`."},
+		{g.Result, "no readable result", nil, "Find out what removes, cuts or masks `result`."},
+	}, func(g gap) bool { return g.n == 0 })
+}
+
+// Unread returns the problems of events and of files that were not read. It
+// also reports whether these are so many, or nobody knows how many, that the
+// report has only a part of its log.
+func (in *Inputs) Unread() (problems string, partly bool) {
+	problems, part := in.unread()
+	return problems, part > gapShare
+}
+
+// unread returns the problems of events and of files that were not read, and
+// how much of all events that is: at least 1 if nobody knows.
+func (in *Inputs) unread() (names string, part float64) {
+	lost := []logread.Problem{Damaged, Shortened, Unclosed, Unreadable, refused}
+	_, files := in.problems(lost...)
+	names, all := in.problems(append(lost, logread.InvalidJSON, logread.Truncated, logread.TooLong)...)
+	return names, max(float64(files.Count), Ratio(uint64(all.Count), uint64(in.Decisions+all.Count)))
+}
+
+// Coverage says in paragraphs how much of the decisions could be used for what.
+// They have names between backticks, as findings. There are none without
+// decisions.
+func (r *Report) Coverage() (said []string) {
+	if r.Total.Decisions == 0 {
+		return nil
+	}
+	first, separator := "", "Of "+text.Plural(r.Total.Decisions, "decision")+", "
+	for _, g := range r.gaps() {
+		first += separator + text.Count(g.n) + map[bool]string{true: " has ", false: " have "}[g.n == 1] + g.what
+		if why, _ := r.Inputs.problems(g.why...); why != "" {
+			first += " (" + why + ")"
+		}
+		separator = ", "
+	}
+	said = []string{cmp.Or(first, separator+"all times, durations and results could be read") + "."}
+	if n := r.Inputs.Gaps.Unplaced; n > 0 {
+		said[0] += fmt.Sprintf(" %s without a readable time %s not selected.", text.Plural(n, "other decision"), map[bool]string{true: "is", false: "are"}[n == 1])
+	}
+	if problems, _ := r.Inputs.unread(); problems != "" {
+		said[0] += " Others could not be read: " + problems + "."
+	}
+	for _, n := range r.NotRun() {
+		said = append(said, fmt.Sprintf("As %s, these rules did not run, or only in part: `%s`.", n.Reason, strings.Join(n.Rules, "`, `")))
+	}
+	if unjudged := r.unjudged(); unjudged != "" {
+		said = append(said, unjudged)
+	}
+	return said
+}
+
+// The least values of a path of which most outcomes are not known.
+const (
+	unjudgedDecisions = 100
+	unjudgedShare     = 0.95
+)
+
+// unjudged gives an example of --outcome for the path with the most decisions
+// that have another result. Hidden results need another remedy.
+func (r *Report) unjudged() string {
+	most, key := uint64(r.Inputs.Gaps.Result), ""
+	for _, g := range r.Groups.Sums() {
+		n := g.Outcomes[outcome.Neither]
+		if r.By == "path" && n > most && g.Decisions >= unjudgedDecisions && Ratio(n, g.Decisions) >= unjudgedShare && g.Key != outcome.Query && g.Key != rollup.Other {
+			most, key = n, g.Key
+		}
+	}
+	flag, ok := quoted([]string{"--outcome", key + "=" + r.sample.exampleOf(key)})
+	switch {
+	case key == "":
+		return ""
+	case !ok || strings.ContainsAny(key, "=*`"):
+		flag = "--outcome"
+	}
+	return fmt.Sprintf("%s of path %s have another result. If a field of the result says yes or no, name it: `%s`.", text.Plural(most, "decision"), name(key), flag)
+}
+
+// The rules that say that a report has only a part of a log, and that it has
+// decisions more than once.
+const (
+	PartlyRead = "partly_read"
+	Repeated   = "ids_repeated"
+)
+
+func partlyRead(r *Report) string {
+	g := &r.Inputs.Gaps
+	part := Ratio(uint64(g.Any+g.Unplaced), r.Total.Decisions+uint64(g.Unplaced))
+	problems, unread := r.Inputs.unread()
+	if r.Total.Decisions == 0 || part+unread <= gapShare {
+		return ""
+	}
+	finding := "The report has only a part of the log."
+	if g.Any > 0 {
+		finding = fmt.Sprintf("%s of %s (%s) could be read only in part. Figures and rules leave out what is missing.",
+			text.Count(g.Any), text.Plural(r.Total.Decisions, "decision"), text.Percent(Ratio(uint64(g.Any), r.Total.Decisions)))
+	}
+	if g.Unplaced > 0 {
+		finding += fmt.Sprintf(" %s have no readable time, so that `--since` and `--until` do not select them.", text.Plural(g.Unplaced, "other decision"))
+	}
+	if problems != "" {
+		finding += " Other decisions could not be read: " + problems + "."
+	}
+	for _, g := range r.gaps() {
+		if !strings.Contains(finding, g.remedy) {
+			finding += " " + g.remedy
+		}
+	}
+	return finding
+}
+
+// NotRun has rules that did not run, or only in part, because the log or the
+// grouping lacks what they need.
+type NotRun struct {
+	Reason string   `json:"reason"`
+	Rules  []string `json:"rules"`
+}
+
+// needs are what rules need.
+type needs uint8
+
+const (
+	needsPaths needs = 1 << iota
+	needsTime
+	needsDuration
+	needsResult
+	needsID
+)
+
+// NotRun returns the rules that did not run. Each has one reason.
+func (r *Report) NotRun() (all []NotRun) {
+	g, decisions := &r.Inputs.Gaps, int64(r.Total.Decisions)
+	var known []string
+	for _, lack := range []struct {
+		is     bool
+		needs  needs
+		reason string
+	}{
+		{g.Time == decisions, needsTime, "no decision has a readable time"},
+		{wrapperTimes(r) != "", needsTime, "too many times are those of wrappers"},
+		{g.Duration == decisions, needsDuration, "no decision has a readable duration"},
+		{g.Result == decisions, needsResult, "all results are hidden"},
+		{r.Inputs.Repeats.WithoutID >= decisions, needsID, "no decision has an id"},
+		{r.By != "path", needsPaths, "the groups are not paths"},
+	} {
+		n := NotRun{Reason: lack.reason}
+		for _, rule := range rules {
+			if lack.is && decisions > 0 && rule.needs&lack.needs != 0 && !slices.Contains(known, rule.name) {
+				n.Rules = append(n.Rules, rule.name)
+			}
+		}
+		if n.Rules != nil {
+			all, known = append(all, n), append(known, n.Rules...)
+		}
+	}
+	return all
+}

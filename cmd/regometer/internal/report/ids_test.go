@@ -1,0 +1,239 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/internal/logread"
+)
+
+// eventsOf returns events from one second after the other.
+func eventsOf(from, to int) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, `{"decision_id":"%08x-1bc0-4000-8000-000000000480","path":"a/%d","timestamp":"2026-01-02T%02d:%02d:%02dZ","metrics":{"timer_server_handler_ns":5}}`+"\n",
+			uint32(i)*0x9e3779b9, i%3, i/3600%24, i/60%60, i%60)
+	}
+	return b.String()
+}
+
+// Repeats are counted exactly, wherever they are.
+func TestRepeats(t *testing.T) {
+	thousand := eventsOf(0, 1000)
+	const without = `{"path":"a","labels":{},"metrics":{}}` + "\n"
+	for name, test := range map[string]struct {
+		log      string
+		count    int64
+		from, to string
+		reused   int64
+	}{
+		"none":    {thousand + strings.Repeat(without, 2), 0, "", "", 0},
+		"twice":   {thousand + thousand, 1000, "00:00:00", "00:16:39", 0},
+		"a chunk": {eventsOf(0, 81358) + eventsOf(7200, 7600), 400, "02:00:00", "02:06:39", 0},
+		"thrice":  {strings.Repeat(eventsOf(5, 6), 3) + thousand, 3, "00:00:05", "00:00:05", 0},
+		"another time and path": {thousand + strings.ReplaceAll(eventsOf(1, 2), "00:00:01", "00:00:01.5") + strings.ReplaceAll(eventsOf(61, 62), "a/1", "a/2") +
+			strings.ReplaceAll(eventsOf(62, 63), `"timestamp"`, `"at"`), 0, "", "", 3},
+	} {
+		for _, workers := range []int{1, 3} {
+			r := readLog(t, test.log, Options{Workers: workers}).Report()
+			in := r.Inputs.Repeats
+			if in.Count != test.count || in.Reused != test.reused || in.Sample != 0 || in.WithoutID != int64(strings.Count(test.log, without)) {
+				t.Errorf("%s: %+v", name, in)
+			}
+			for rule, n := range map[string]int64{"ids_repeated": test.count, "ids_reused": test.reused} {
+				f := findingOf(r, rule)
+				if (f.Text != "") != (n > 0) || n > 0 && !strings.Contains(f.Text, "include "+text.Count(n)+" ") {
+					t.Errorf("%s: %s says %s", name, rule, f.Text)
+				}
+			}
+			if f := findingOf(r, "ids_repeated"); test.count > 0 && (f.From != "2026-01-02T"+test.from+"Z" || f.To != "2026-01-02T"+test.to+"Z" ||
+				f.Figures["without"] != float64(r.Total.Decisions)-float64(test.count)) {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+}
+
+// Copies of a report, and reports that overlap, have repeats.
+func TestRepeatsOfMerged(t *testing.T) {
+	folder := t.TempDir()
+	x := readLog(t, eventsOf(0, 1000)+eventsOf(990, 1000), Options{})
+	a, c := save(t, x, filepath.Join(folder, "a.rgm")), save(t, x, filepath.Join(folder, "c.rgm"))
+	b := save(t, readLog(t, eventsOf(900, 2000)+eventsOf(900, 905)+`{"path":"a","labels":{},"metrics":{}}`, Options{Unique: true}), filepath.Join(folder, "b.rgm"))
+	for _, test := range []struct {
+		files          []string
+		count, leftOut int64
+		from, to       string
+	}{
+		{[]string{a}, 10, 0, "00:16:30", "00:16:39"},
+		{[]string{a, c}, 1020, 0, "00:00:00", "00:16:39"},
+		{[]string{a, b}, 110, 5, "00:15:00", "00:16:39"},
+		{[]string{b}, 0, 5, "", ""},
+	} {
+		x, err := LoadAll(test.files...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := x.Report()
+		f := findingOf(r, "ids_repeated")
+		if in := r.Inputs.Repeats; in.Count != test.count || in.LeftOut != test.leftOut || in.WithoutID != test.leftOut/5 || test.count > 0 && (f.From != "2026-01-02T"+test.from+"Z" || f.To != "2026-01-02T"+test.to+"Z") {
+			t.Errorf("%v: %+v, %+v", test.files, r.Inputs.Repeats, f)
+		}
+	}
+}
+
+// With Unique, each decision counts once, in all figures. Those without an id
+// count.
+func TestUnique(t *testing.T) {
+	const without = `{"path":"a","labels":{},"metrics":{}}` + "\n"
+	log := eventsOf(0, 1000) + eventsOf(0, 500) + strings.Repeat(without, 2)
+	want := outputs(t, readLog(t, eventsOf(0, 1000)+strings.Repeat(without, 2), Options{Slowest: 1000}))
+	for _, workers := range []int{1, 3} {
+		o := Options{Slowest: 1000, Unique: true, Workers: workers}
+		x := readLog(t, log, o)
+		r := x.Report()
+		if in := r.Inputs.Repeats; in.LeftOut != 500 || in.Count != 0 || in.WithoutID != 2 || r.Total.Decisions != 1002 {
+			t.Errorf("%d decisions, %+v", r.Total.Decisions, in)
+		}
+		if got := inputText(r); !strings.Contains(got, " 1,002 decisions") || !strings.Contains(got, " Left out: 500 repeats.") || !strings.Contains(got, ": 2 decisions.") {
+			t.Error(got)
+		}
+		if got := outputs(t, x); got["CSV"] != want["CSV"] {
+			t.Errorf("got\n%s\nwant\n%s", got["CSV"], want["CSV"])
+		}
+		o.Inputs = []string{write(t, filepath.Join(t.TempDir(), "log"), log)}
+		if n := len(eachOf(t, o)); n != 1002 {
+			t.Errorf("Each gets %d decisions", n)
+		}
+	}
+}
+
+// Beyond the limit, the numbers are estimates.
+func TestRepeatsBeyondLimit(t *testing.T) {
+	before := maxKeys
+	defer func() { maxKeys = before }()
+	maxKeys = 4096
+	log := eventsOf(0, 40_000)
+	for _, unique := range []bool{false, true} {
+		o := Options{Unique: unique}
+		r := readLog(t, log, o).Report()
+		if in := r.Inputs.Repeats; in.Sample <= int64(maxKeys/4) || in.Sample > int64(maxKeys) || findingOf(r, "ids_repeated").Text != "" {
+			t.Errorf("without repeats: %+v", in)
+		}
+		r = readLog(t, log+eventsOf(10_000, 30_000), o).Report()
+		in := r.Inputs.Repeats
+		if all := in.Count + in.LeftOut; in.Sample == 0 || all < 18_000 || all > 22_000 || (in.LeftOut > 0) != unique || in.Count < 10_000 {
+			t.Errorf("unique %v: %+v", unique, in)
+		}
+		if f := findingOf(r, "ids_repeated").Text; !strings.Contains(f, "repeats (estimated from") || strings.Contains(f, "were left out") != unique {
+			t.Error(f)
+		}
+	}
+	// A sample in which all decisions are twice says so exactly.
+	if in := readLog(t, log+log+strings.Repeat(`{"path":"a","labels":{},"metrics":{}}`+"\n", 9999), Options{}).Report().Inputs.Repeats; in.Count != 40_000 {
+		t.Errorf("each twice: %+v", in)
+	}
+}
+
+// A set has the keys of a map, whatever they are, or a sample of them.
+func TestKeySet(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for name, id := range map[string]func() uint64{
+		"random":   r.Uint64,
+		"one id":   func() uint64 { return 1 << 63 },
+		"one part": func() uint64 { return r.Uint64() >> 30 },
+		"few":      func() uint64 { return Hash(0, []byte{byte(r.IntN(200))}) },
+	} {
+		x, want := decisionIDs{set: new(keySet)}, map[decisionKey]int64{}
+		for range 200_000 {
+			k := decisionKey{max(id(), 1), uint64(r.IntN(1<<20)) << checkBits}
+			x.set.put(k)
+			want[k]++
+		}
+		got := x.describe(200_000)
+		repeated := 200_000 - int64(len(want))
+		if got.Count != repeated || got.Sample != 0 {
+			t.Errorf("%s: %+v, want %d repeats", name, got, repeated)
+		}
+		ids := map[uint64]bool{}
+		for k := range want {
+			ids[k.id] = true
+		}
+		if n := int64(len(want) - len(ids)); got.Reused != n {
+			t.Errorf("%s: %+v, want %d with the id of another", name, got, n)
+		}
+		var keys []decisionKey
+		for i := range x.set.shards {
+			keys = append(keys, x.set.shards[i].keys...)
+		}
+		if !slices.Equal(keys, slices.SortedFunc(maps.Keys(want), compareKeys)) {
+			t.Errorf("%s: the keys are others, or not in order", name)
+		}
+	}
+}
+
+// A million keys are all in a set, and those beyond its limit are not.
+func TestKeySetLimit(t *testing.T) {
+	x := decisionIDs{set: new(keySet)}
+	var id [8]byte
+	for i := range uint64(maxKeys) + 1 {
+		if i == uint64(maxKeys) {
+			if got := x.describe(int64(i)); got != (Repeats{}) || x.set.level.Load() != 0 {
+				t.Errorf("%d: %+v", i, got)
+			}
+		}
+		binary.LittleEndian.PutUint64(id[:], i)
+		x.add(&logread.Event{DecisionID: id[:], Time: int64(i)}, false)
+	}
+	x.flush()
+	if got := x.describe(int64(maxKeys) + 1); got.Count != 0 || got.Sample < 500_000 || got.Sample > 550_000 || x.set.level.Load() != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Each byte of a text changes half of the bits of its hash, and so does a byte
+// more. Saved reports have hashes, so a release must not change them.
+func TestHashBytes(t *testing.T) {
+	hash := uint64(5)
+	for _, text := range []string{"", "ab", "abcdefgh-", "490f4dca-f8a5-49c5-af1e-7da7935e9b56"} {
+		hash = Hash(hash, []byte(text))
+	}
+	if hash != 0xff006c9394db6f23 {
+		t.Errorf("the hash is %#x: change formatVersion if this is wanted", hash)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	changed, n := [64]int{}, 0
+	for length := range 50 {
+		for at := range length + 1 {
+			text := make([]byte, length)
+			for i := range text {
+				text[i] = byte(r.Uint32())
+			}
+			other := append(bytes.Clone(text), 0)
+			if at < length {
+				other = other[:length]
+				other[at] ^= 1 << r.IntN(8)
+			}
+			for bit, d := 0, Hash(7, text)^Hash(7, other); bit < 64; bit++ {
+				changed[bit] += int(d >> bit & 1)
+			}
+			n++
+		}
+	}
+	for bit, c := range changed {
+		if c < n*4/10 || c > n*6/10 {
+			t.Errorf("bit %d changes %d of %d times", bit, c, n)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
+)
+
+// WriteJSON writes a report as JSON. Each finding, group and slow decision has
+// a line, so that reports can be compared line by line.
+//
+// Groups are in the report's order. Each begins with its key, under the name
+// Report.By. Numbers are integers, times are in ns, and sums may exceed 64
+// bits. Outcomes of 0 are included, and counters of 0 are left out. Names
+// within outcomes, counters and stages are sorted. Bytes that are not UTF-8
+// become U+FFFD. The error is that of w.
+func (r *Report) WriteJSON(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	in := r.Inputs
+	if in.Problems == nil {
+		in.Problems = []Problem{} // a list, not null
+	}
+	head := marshal(struct {
+		Version  int      `json:"version"`
+		Inputs   Inputs   `json:"inputs"`
+		From     *string  `json:"from"`
+		To       *string  `json:"to"`
+		Coverage []string `json:"coverage"`
+		NotRun   []NotRun `json:"rules_not_run"`
+	}{1, in, jsonTime(r.From), jsonTime(r.To), append([]string{}, r.Coverage()...), append([]NotRun{}, r.NotRun()...)})
+	out.Write(head[:len(head)-1])
+	writeLines(out, "findings", len(r.Findings), func(i int) []byte { return marshal(r.Findings[i]) })
+	var memory Group
+	writeLines(out, "groups", r.Groups.Len(), func(i int) []byte { return marshalGroup(r.By, r.Groups.get(i, &memory)) })
+	if len(r.Slowest) > 0 {
+		writeLines(out, "slowest", len(r.Slowest), func(i int) []byte { return marshalSlow(r.By, &r.Slowest[i]) })
+	}
+	out.WriteString("}\n")
+	return out.Flush()
+}
+
+// writeLines writes a list as the next field of an object. Each of its n
+// elements has a line.
+func writeLines(out *bufio.Writer, name string, n int, line func(i int) []byte) {
+	out.WriteString(`,"` + name + `":[`)
+	for i := range n {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+		out.Write(line(i))
+	}
+	if n > 0 {
+		out.WriteByte('\n')
+	}
+	out.WriteByte(']')
+}
+
+func jsonTime(ns int64) *string {
+	if ns == logread.NoTime {
+		return nil
+	}
+	at := text.Time(ns, time.RFC3339Nano)
+	return &at
+}
+
+type groupSizes struct {
+	groupby.Sizes
+	Median uint64 `json:"p50,omitzero"`
+}
+
+// marshalGroup returns a group as JSON, with its key under the name by.
+func marshalGroup(by string, g *Group) []byte {
+	group := struct {
+		Decisions uint64                     `json:"decisions"`
+		Outcomes  map[string]uint64          `json:"outcomes"`
+		Bytes     groupSizes                 `json:"bytes,omitzero"`
+		Counters  map[string]groupby.Sum     `json:"counters"`
+		Stages    map[string]json.RawMessage `json:"stages"`
+	}{g.Decisions, map[string]uint64{}, groupSizes{g.Sizes, g.MedianSize}, map[string]groupby.Sum{}, map[string]json.RawMessage{}}
+	for o, n := range g.Outcomes {
+		group.Outcomes[outcome.Outcome(o).String()] = n
+	}
+	for _, c := range g.Counters {
+		if c.Total != (groupby.Sum{}) {
+			group.Counters[c.Name] = c.Total
+		}
+	}
+	for i := range g.Stages {
+		f := g.Figures(&g.Stages[i])
+		fields := f.fields()
+		for i, value := range fields {
+			fields[i] = `"` + stageFields[i] + `":` + value
+		}
+		group.Stages[f.Name] = json.RawMessage("{" + strings.Join(fields, ",") + "}")
+	}
+	return KeyedJSON(by, g.Key, group)
+}
+
+// marshalSlow returns a slow decision as JSON, with its key under the name by.
+func marshalSlow(by string, d *SlowDecision) []byte {
+	decision := struct {
+		ID      string           `json:"decision_id,omitempty"`
+		TraceID string           `json:"trace_id,omitempty"`
+		Time    *string          `json:"time"`
+		Outcome string           `json:"outcome"`
+		Took    int64            `json:"took_ns"`
+		Stages  map[string]int64 `json:"stages_ns"`
+		Place
+	}{d.ID, d.TraceID, jsonTime(d.Time), d.Outcome.String(), d.Took, map[string]int64{}, d.Place}
+	for _, s := range d.Stages {
+		decision.Stages[s.Stage] = s.Took
+	}
+	return KeyedJSON(by, d.Key, decision)
+}
+
+// KeyedJSON returns an object that has the key of a group under the name by,
+// and then the members of other objects.
+func KeyedJSON(by, key string, objects ...any) json.RawMessage {
+	var members [][]byte
+	for _, o := range slices.Concat([]any{map[string]string{by: key}}, objects) {
+		text := marshal(o)
+		if text = text[1 : len(text)-1]; len(text) > 0 {
+			members = append(members, text)
+		}
+	}
+	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}"))
+}
+
+// marshal is json.Marshal without the escapes for HTML.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // all these values can be written
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

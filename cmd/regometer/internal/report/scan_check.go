@@ -1,0 +1,300 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+// This file decides whether a cluster differs by more than parts of the log
+// usually do.
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
+	"github.com/regometer/regometer/outcome"
+)
+
+// The thresholds that a cluster must reach.
+const (
+	shiftPoints    = 0.1  // the share of an outcome minus the share outside,
+	rarePoints     = 0.02 // or less, if the share outside is small:
+	rareTimes      = 3    // the share divided by the share outside
+	alwaysShare    = 0.95 // of denied and other decisions of a client at all times,
+	seldomShare    = 0.7  // against those outside, at most
+	untimedPoints  = 0.5  // the share without durations minus the share outside
+	compiledPoints = 0.2  // the share that compile minus the share outside
+	repeatedPoints = 0.5  // the share with an input that came before minus the share outside
+	slowLow        = 2.5  // slow: the duration divided by that of the path's fastest tenth
+	slowHigh       = 8    // the same, for a cluster among other slow decisions
+	slowHigher     = 32   // and these, where some decisions always take long
+	slowHighest    = 128
+	topShare       = 0.98 // few slow decisions: longer than this share of the decisions of their path,
+	topTimes       = 16   // and so many times as long as the fastest tenth
+	slowPoints     = 0.15 // the share of slow decisions minus the share outside
+	slowTimes      = 1.35 // the factor of an interval
+	serverTimes    = 2    // the factor of a server from the first decision to the last
+	slowNoise      = 2.5  // the logarithm of the factor divided by the usual differences
+	scanBeginning  = 50   // the part of a log in which a shift is too early: one in so many
+	scanSlices     = 256  // runs of the decisions that are compared
+	scanError      = 5e-5 // the probability of such a difference without a change: 5 % for 1,000 tests
+)
+
+// check reports whether a cluster differs by more than parts of the log
+// usually do.
+func (s *scan) check(c *cluster, removed []bool) bool {
+	excess := s.measureExcess(c, removed, func(e *event) float64 { return float64(c.of(e)) })
+	in, out := s.split(c, excess, c.others())
+	if len(in) < scanLeast || len(out) < scanLeast || s.isBeginning(c) || !s.steps(c, excess) {
+		return false
+	}
+	if c.kind == slow && !c.rare && !s.isProminent(c, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
+		return false
+	}
+	size := max(1, (len(in)+len(out))/scanSlices)
+	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= scanError
+}
+
+// isBeginning reports whether a shift is at the very beginning of the log, so
+// that nobody knows which of its two parts is usual: a log may begin within a
+// batch.
+func (s *scan) isBeginning(c *cluster) bool {
+	if c.kind != shifted || c.begins == c.ends {
+		return false
+	}
+	first, edge := s.events[0].time, s.events[c.last].time
+	if c.begins {
+		edge = s.events[c.first].time
+	}
+	return edge-first < (s.events[len(s.events)-1].time-first)/scanBeginning
+}
+
+// isProminent reports whether the decisions in a cluster are slower by a factor
+// that matters, and by far more than runs of the others differ.
+func (s *scan) isProminent(c *cluster, removed []bool) bool {
+	in, out := s.split(c, s.measureExcess(c, removed, func(e *event) float64 { return e.over }), c.others())
+	if factor := math.Exp(mean(in) - mean(out)); factor < slowTimes || !c.timed() && factor < serverTimes {
+		return false
+	}
+	size := min(max(min(len(in), len(out))/8, 10), 100)
+	inside, outside := means(in, size), means(out, size)
+	if len(inside) < 3 || len(outside) < 3 {
+		return false
+	}
+	usual, high := nearest(outside, 0.5), nearest(outside, 0.95)
+	return nearest(inside, 0.25) > high && mean(in)-usual >= slowNoise*(high-usual)
+}
+
+// means returns the sorted means of runs of values. It leaves out the rest.
+func means(values []float64, size int) (found []float64) {
+	for run := range slices.Chunk(values, size) {
+		if len(run) == size {
+			found = append(found, mean(run))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// slicesOf counts runs of decisions with an excess above a rate.
+func slicesOf(excess []float64, size int, rate float64) (counts []contrast.Count) {
+	for run := range slices.Chunk(excess, size) {
+		n := float64(len(run))
+		counts = append(counts, contrast.Count{N: n, Has: n * (rate + mean(run))})
+	}
+	return counts
+}
+
+// steps reports whether two levels, inside and outside a cluster, explain the
+// decisions of its subject better than a smooth course does: a trend, or the
+// times of day. An outcome that follows the day is no fault. Both are fitted by
+// least squares, and each number of a course has a price (Akaike 1974).
+func (s *scan) steps(c *cluster, excess []float64) bool {
+	if !c.timed() {
+		return true
+	}
+	var bins [scanBins]struct{ n, inside, sum float64 }
+	in, out := s.split(c, excess, c.subject)
+	mi, vi := meanAndVariance(in)
+	mo, vo := meanAndVariance(out)
+	for _, i := range s.narrow(c.subject) {
+		if e := &s.events[i]; !math.IsNaN(excess[i]) && c.subject.has(e) {
+			b := &bins[s.bin[i]]
+			b.n, b.sum = b.n+1, b.sum+excess[i]
+			if c.has(int(i), e) {
+				b.inside++
+			}
+		}
+	}
+	hours := time.Duration(s.events[len(s.events)-1].time - s.events[0].time).Hours()
+	var x [scanBins][]float64
+	var y, weights [scanBins]float64
+	steps := 0.0
+	for i, b := range bins {
+		t := (float64(i)+0.5)/scanBins*2 - 1
+		x[i] = []float64{1, t, t * t, t * t * t}
+		if day := 2 * math.Pi * (t + 1) / 2 * hours / 24; hours >= dayHours {
+			x[i] = append(x[i], math.Sin(day), math.Cos(day), math.Sin(2*day), math.Cos(2*day))
+		}
+		if b.n > 0 {
+			y[i], weights[i] = b.sum/b.n, b.n
+			d := y[i] - (b.inside*mi+(b.n-b.inside)*mo)/b.n
+			steps += b.n * d * d
+		}
+	}
+	variance := (vi*float64(len(in)) + vo*float64(len(out))) / float64(len(in)+len(out))
+	return steps <= residual(x[:], y[:], weights[:])+2*float64(len(x[0])-2)*variance
+}
+
+// dayHours is the length of a log from which on it may show the times of day.
+const dayHours = 12
+
+// residual returns the weighted sum of the squares of what a linear function of
+// x leaves of y, by Gauss' elimination of the normal equations.
+func residual(x [][]float64, y, weights []float64) float64 {
+	n := len(x[0])
+	rows := make([][]float64, n) // of the equations, with the right side
+	for i := range rows {
+		rows[i] = make([]float64, n+1)
+		for k, w := range weights {
+			for j := range n {
+				rows[i][j] += w * x[k][i] * x[k][j]
+			}
+			rows[i][n] += w * x[k][i] * y[k]
+		}
+		rows[i][i] *= 1 + 1e-9 // so that no pivot is 0
+	}
+	for i, row := range rows {
+		for j, other := range rows {
+			if f := other[i] / row[i]; i != j && row[i] > 0 {
+				for k := range other {
+					other[k] -= f * row[k]
+				}
+			}
+		}
+	}
+	sum := 0.0
+	for k, w := range weights {
+		d := y[k]
+		for i, row := range rows {
+			if row[i] > 0 {
+				d -= x[k][i] * row[n] / row[i]
+			}
+		}
+		sum += w * d * d
+	}
+	return sum
+}
+
+// split returns the excess of the decisions in a cluster, and of those outside
+// that have the names of rest.
+func (s *scan) split(c *cluster, excess []float64, rest subject) (in, out []float64) {
+	for i, x := range excess {
+		switch e := &s.events[i]; {
+		case math.IsNaN(x):
+		case c.has(i, e):
+			in = append(in, x)
+		case rest.has(e):
+			out = append(out, x)
+		}
+	}
+	return in, out
+}
+
+// measureExcess returns by how much each decision exceeds what is expected of
+// its path and its time, or NaN if it does not count or was removed. Nobody
+// knows what to expect on a path that only the cluster has, but others seldom
+// have what a client asks for in vain.
+func (s *scan) measureExcess(c *cluster, removed []bool, of func(*event) float64) []float64 {
+	excess := make([]float64, len(s.events))
+	paths := make([]average, len(s.values[ofPath]))
+	var outside average
+	shared := make([]bool, len(s.values[ofPath])) // the cluster does not have it alone
+	for i := range s.events {
+		e := &s.events[i]
+		if excess[i] = of(e); removed[i] || c.of(e) < 0 {
+			excess[i] = math.NaN()
+		}
+		if !c.has(i, e) {
+			paths[e.names[ofPath]].add(excess[i])
+			outside.add(excess[i])
+			shared[e.names[ofPath]] = true
+		}
+	}
+	var others [scanBins]average // at the same time
+	for i := range s.events {
+		e := &s.events[i]
+		unknown := math.NaN()
+		if c.kind != slow && !shared[e.names[ofPath]] && (!c.timed() || c.subject[ofClient] != anyName && c.outcome > outcome.Neither) {
+			unknown = outside.expect(unknown)
+		}
+		if excess[i] -= paths[e.names[ofPath]].expect(unknown); !c.subject.has(e) {
+			others[s.bin[i]].add(excess[i])
+		}
+	}
+	if c.kind == slow && !c.rare {
+		for i := range s.events {
+			excess[i] -= others[s.bin[i]].expect(0)
+		}
+	}
+	return excess
+}
+
+// average is the mean of values that are known.
+type average struct{ n, sum float64 }
+
+func (a *average) add(x float64) {
+	if !math.IsNaN(x) {
+		a.n, a.sum = a.n+1, a.sum+x
+	}
+}
+
+// expect returns the mean, or another value if there is too little data.
+func (a *average) expect(otherwise float64) float64 {
+	if a.n < 10 {
+		return otherwise
+	}
+	return a.sum / a.n
+}
+
+func mean(values []float64) float64 {
+	m, _ := meanAndVariance(values)
+	return m
+}
+
+// meanAndVariance returns 0 for no values.
+func meanAndVariance(values []float64) (m, v float64) {
+	n := float64(max(1, len(values)))
+	for _, x := range values {
+		m += x / n
+	}
+	for _, x := range values {
+		v += (x - m) * (x - m) / n
+	}
+	return m, v
+}
+
+// findCommon returns the name of an attribute that nearly all decisions of a
+// cluster have, and hardly any other decision of its subject, or "".
+func (s *scan) findCommon(c *cluster, a int) string {
+	if c.subject[a] != anyName {
+		return s.values[a][c.subject[a]].name
+	}
+	in, out := make([]int, len(s.values[a])), make([]int, len(s.values[a]))
+	total, others := 0, 0
+	for i := range s.events {
+		if e := &s.events[i]; c.has(i, e) {
+			in[e.names[a]]++
+			total++
+		} else if c.subject.has(e) {
+			out[e.names[a]]++
+			others++
+		}
+	}
+	for n, v := range s.values[a] {
+		if float64(in[n]) >= 0.95*float64(total) && float64(out[n]) <= 0.05*float64(others) {
+			return v.name
+		}
+	}
+	return ""
+}

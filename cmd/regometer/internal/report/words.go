@@ -1,0 +1,171 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/outcome"
+)
+
+// shown returns the first top groups, or all if top is 0.
+func shown(r *Report, top int) []*Group {
+	if top <= 0 || top > r.Groups.Len() {
+		top = r.Groups.Len()
+	}
+	groups := make([]*Group, top)
+	for i := range groups {
+		groups[i] = r.Groups.Sum(i)
+	}
+	return groups
+}
+
+// Summary returns the sentence that takes the place of faults if there are none,
+// or "".
+func (r *Report) Summary() string {
+	switch {
+	case slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Info }):
+		return ""
+	case r.Total.Decisions == 0 && r.unselected != nil && r.unselected.count > 0:
+		return r.unselected.text()
+	case r.Total.Decisions == 0:
+		return "There are no decisions."
+	case len(r.NotRun()) > 0:
+		return "The rules that ran found no fault."
+	}
+	return fmt.Sprintf("Nothing stands out: none of the %d rules found a fault in %s.", len(rules), text.Plural(r.Total.Decisions, "decision"))
+}
+
+// stageTable returns a table of the stages of the groups. Its rows begin with
+// names. The rows of group i are from ends[i] to ends[i+1].
+func stageTable(groups []*Group, columns []text.Column, names func(*Group, *Figures) []string) (t text.Table, ends []int) {
+	t.Columns = slices.Concat(columns, []text.Column{{Title: "share"}, {Title: "count", Drop: 4}})
+	for i, drop := range [len(ranks)]int{6, 2, 1, 0, 3} {
+		t.Columns = append(t.Columns, text.Column{Title: quantileNames[i], Drop: drop})
+	}
+	t.Columns = append(t.Columns, text.Column{Title: "max", Drop: 5})
+	ends = []int{0}
+	for _, g := range groups {
+		for _, f := range g.ByTime() {
+			row := append(names(g, &f), text.Percent(Share(f.Self, g.Time)), text.Count(f.Durations.Count()))
+			for _, ns := range append(f.Quantiles[:], f.Durations.Max()) {
+				cell := text.None
+				if f.Durations.Count() > 0 { // a timer has finished
+					cell = text.Duration(float64(ns))
+				}
+				row = append(row, cell)
+			}
+			t.Add(row...)
+		}
+		ends = append(ends, t.Len())
+	}
+	return t, ends
+}
+
+// groupText says in words how the decisions of a group ended.
+func groupText(g *Group) string {
+	words := text.Plural(g.Decisions, "decision")
+	separator := ": "
+	for o, n := range g.Outcomes {
+		if n > 0 {
+			words += separator + text.Count(n) + map[bool]string{true: " with ", false: " "}[o == int(outcome.Neither)]
+			words += OutcomeWord(outcome.Outcome(o))
+			separator = ", "
+		}
+	}
+	words += "."
+	if codes := errorCodes(g.Errors); codes != "" {
+		words += " Errors: " + codes + "."
+	}
+	if hits, ok := queryCacheHits(&g.Group); ok {
+		words += " Query cache: " + text.Percent(hits) + " hits."
+	}
+	return words
+}
+
+// errorCodes lists the three most frequent codes.
+func errorCodes(errors []stages.ErrorTotal) string {
+	sorted := slices.Clone(errors)
+	slices.SortStableFunc(sorted, func(a, b stages.ErrorTotal) int { return cmp.Compare(b.Total, a.Total) })
+	return listed(sorted, func(e stages.ErrorTotal) string { return text.Fit(e.Code, 80) + " " + text.Count(e.Total) })
+}
+
+// listed writes the first three things, and says how many more there are.
+func listed[T any](all []T, write func(T) string) string {
+	var some []string
+	for _, v := range all[:min(3, len(all))] {
+		some = append(some, write(v))
+	}
+	list := strings.Join(some, ", ")
+	if more := len(all) - len(some); more > 0 {
+		list += fmt.Sprintf(" and %s more", text.Count(more))
+	}
+	return list
+}
+
+// name returns a name from a log for the text of a finding, with at most 80
+// letters.
+func name(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "`", "'")
+	if s == "" {
+		return text.Empty
+	}
+	if letters := []rune(s); len(letters) > 80 {
+		s = string(letters[:39]) + "…" + string(letters[len(letters)-40:])
+	}
+	return "`" + s + "`"
+}
+
+// restText describes the groups that are not shown.
+func restText(r *Report, shown int) string {
+	hidden := r.Groups.Len() - shown
+	if hidden == 0 {
+		return ""
+	}
+	decisions, part := uint64(0), 0.0
+	for i, g := range r.Groups.Sums() {
+		if i >= shown {
+			decisions += g.Decisions
+			part += Share(g.Time, r.Total.Time)
+		}
+	}
+	return fmt.Sprintf("%s of %s groups are not shown. They have %s decisions and %s of the time: see --top.",
+		text.Count(hidden), text.Count(r.Groups.Len()), text.Count(decisions), text.Percent(part))
+}
+
+// stageTimes lists the stages of a slow decision. name formats the name of a
+// stage.
+func stageTimes(stages []StageTime, name func(stage string) string) string {
+	var times []string
+	for _, s := range stages {
+		times = append(times, name(s.Stage)+" "+text.Duration(float64(s.Took)))
+	}
+	return strings.Join(times, ", ")
+}
+
+// inputText describes the input.
+func inputText(r *Report) string {
+	in := r.Inputs
+	words := fmt.Sprintf("%s, %s: %s, %s.", text.Plural(in.Files, "file"), text.Bytes(in.Bytes),
+		text.Plural(in.Decisions, "decision"), text.Plural(in.OtherLines, "other line"))
+	if r.From != logread.NoTime {
+		words += fmt.Sprintf(" From %s to %s UTC.", text.Time(r.From, text.ToTheSecond), text.Time(r.To, text.ToTheSecond))
+	}
+	if n := in.Repeats.LeftOut; n > 0 {
+		words += fmt.Sprintf(" Left out: %s.", text.Plural(n, "repeat"))
+	}
+	if n := in.Repeats.WithoutID; n > 0 && r.options != nil && r.options.Unique {
+		words += fmt.Sprintf(" Without an id, so that repeats are not known: %s.", text.Plural(n, "decision"))
+	}
+	if len(r.Inputs.Problems) == 0 && r.Inputs.Gaps.Any == 0 {
+		words += " No problems."
+	}
+	return words
+}
