@@ -28,24 +28,20 @@ func (c *Comparison) Write(w output.Writer, top int) {
 	}
 	decisions := newTable(c.By, "outcome", "change in pp", "decisions")
 	decisions.Columns[2].Drop, decisions.Columns[6].Drop = 3, 2 // the share before matters more
-	for _, r := range first(c.Decisions, top) {
+	for _, r := range text.First(c.Decisions, top) {
 		if top > 0 && r.Verdict != Changed {
 			r.Changes = []Change{slices.MaxFunc(r.Changes, func(a, b Change) int { return cmp.Compare(math.Abs(a.Change), math.Abs(b.Change)) })}
 		}
 		addRow(decisions, &r)
 	}
 	write(decisions, len(c.Decisions))
-	stages := newTable(c.By+" / stage", "quantile", "change in %", "impact")
-	for _, r := range first(c.Stages, top) {
-		addRow(stages, &r)
-	}
-	write(stages, len(c.Stages))
+	write(c.StageTable(top), len(c.Stages))
 	if len(c.Decisions) > 0 {
 		w.Prose(c.claim())
 	}
 	only := &text.Table{Columns: text.Columns(2, "only on one side", "stage", "before", "after")}
 	only.Columns[0].Name, only.Columns[1].Name = true, true
-	for _, o := range first(c.Only, top) {
+	for _, o := range text.First(c.Only, top) {
 		only.Add(o.Key, o.Stage, text.Count(o.Before), text.Count(o.After))
 	}
 	write(only, len(c.Only))
@@ -59,12 +55,13 @@ func (c *Comparison) Write(w output.Writer, top int) {
 	}
 }
 
-// first returns the first n, or all if n is 0.
-func first[T any](all []T, n int) []T {
-	if n == 0 {
-		return all
+// StageTable returns a table of the first top stages, or of all if top is 0.
+func (c *Comparison) StageTable(top int) *text.Table {
+	t := newTable(c.By+" / stage", "quantile", "change in %", "impact")
+	for _, r := range text.First(c.Stages, top) {
+		addRow(t, &r)
 	}
-	return all[:min(n, len(all))]
+	return t
 }
 
 func newTable(by, what, change, impact string) *text.Table {

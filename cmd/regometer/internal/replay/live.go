@@ -5,6 +5,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -100,8 +100,7 @@ func (l *Live) run(ctx context.Context) (worked bool, err error) {
 	default:
 	}
 	cmd := exec.CommandContext(ctx, l.command[0], l.command[1:]...)
-	said := &tail{}
-	cmd.Stderr = said
+	cmd.Stderr = slog.NewLogLogger(l.log.Handler(), slog.LevelError).Writer()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return false, err
@@ -124,7 +123,7 @@ func (l *Live) run(ctx context.Context) (worked bool, err error) {
 		_ = child.Close()
 		defer time.AfterFunc(time.Second, cancel).Stop()
 		if failure := cmd.Wait(); errors.Is(err, rpc.ErrShutdown) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.Join(failure, errors.New(strings.TrimSpace(said.String())))
+			err = cmp.Or(failure, errors.New("it has ended"))
 		}
 	}()
 	for loaded := false; ; loaded = true {
@@ -212,14 +211,6 @@ func profileBy(child *rpc.Client) (*profile.Profile, error) {
 		return nil, err
 	}
 	return profile.ParseData(text)
-}
-
-// tail keeps the beginning of what a process says.
-type tail struct{ bytes.Buffer }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.Buffer.Write(p[:min(len(p), max(0, 2000-t.Len()))])
-	return len(p), nil
 }
 
 // pipes are the two directions of a connection.

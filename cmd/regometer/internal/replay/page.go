@@ -105,19 +105,15 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 // sources returns the files of the policy with the times of their lines. Those
 // with the most time come first.
 func (p *Profile) sources() (all []*page.Source) {
-	type place struct {
-		file string
-		line int
-	}
-	lines, files, never := map[place]LineTime{}, map[string]float64{}, map[place]bool{}
+	lines, files, never := map[Source]LineTime{}, map[string]float64{}, map[Source]bool{} // without the rule
 	for _, l := range p.Lines {
-		at := place{l.File, l.Line}
+		at := Source{File: l.File, Line: l.Line}
 		files[l.File] += l.Time
 		l.Time, l.Evaluated = l.Time+lines[at].Time, l.Evaluated+lines[at].Evaluated
 		lines[at] = l
 	}
 	for _, s := range p.Unreached {
-		never[place{s.File, s.Line}] = true
+		never[Source{File: s.File, Line: s.Line}] = true
 	}
 	texts, rest := p.tracers[0].policy.sources, maxSource
 	names := slices.SortedFunc(maps.Keys(texts), func(a, b string) int { return cmp.Or(cmp.Compare(files[b], files[a]), cmp.Compare(a, b)) })
@@ -130,7 +126,7 @@ func (p *Profile) sources() (all []*page.Source) {
 				break
 			}
 			line := page.SourceLine{Number: len(s.Lines) + 1, Cells: make([]string, 3), Text: row}
-			at := place{name, line.Number}
+			at := Source{File: name, Line: line.Number}
 			if l, ok := lines[at]; ok && l.Evaluated+l.Time > 0 {
 				line.Heat = heatOf(l.Time / p.Time)
 				line.Cells = []string{text.Duration(l.Time), text.Percent(l.Time / p.Time), count(l.Evaluated)}

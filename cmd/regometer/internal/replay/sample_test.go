@@ -93,7 +93,7 @@ func TestSampleThresholds(t *testing.T) {
 		}
 	}
 	o := Options{Policy: loaded(lay(t, "p.rego", usual+"usual if input.user\n"))}
-	for _, s := range []string{"changed>0.9%", "changed>1%", "changed>9", "changed>10", "denied-to-allowed@p/allow>99%"} {
+	for _, s := range []string{"changed>0.9%", "changed>1%", "changed>9", "changed>10", "denied-to-allowed>9"} {
 		o.Thresholds = append(o.Thresholds, must(ParseThreshold(s)))
 	}
 	var failed []string
@@ -103,7 +103,7 @@ func TestSampleThresholds(t *testing.T) {
 		}
 	}
 	want := []string{"changed>0.9%: 10 of 1,010 decisions (estimated from the sample)", "changed>9: 10 of 1,010 decisions (estimated from the sample)",
-		"denied-to-allowed@p/allow>99%: 10 of 10 decisions (estimated from the sample)"}
+		"denied-to-allowed>9: 10 of 1,010 decisions (estimated from the sample)"}
 	if !slices.Equal(failed, want) {
 		t.Errorf("exceeded are %q, want %q", failed, want)
 	}

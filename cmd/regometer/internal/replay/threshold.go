@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,20 +20,19 @@ import (
 type Threshold struct {
 	text  string
 	kind  string // "" for a duration
-	path  string // "" for all paths together
 	limit float64
 	share bool // limit is a part of the decisions
 	time  compare.Threshold
 }
 
-var thresholdSyntax = regexp.MustCompile(`^\s*(changed|apart|not-repeatable|allowed-to-denied|denied-to-allowed|other)\s*(?:@/?(.+?))?\s*>\s*([0-9.]+)\s*(%?)\s*$`)
+var thresholdSyntax = regexp.MustCompile(`^\s*(changed|apart|not-repeatable|allowed-to-denied|denied-to-allowed|other)\s*>\s*([0-9.]+)\s*(%?)\s*$`)
 
-// ParseThreshold parses a threshold such as "changed>0", "allowed-to-denied>0.1%"
-// or "changed@rbac/allow>5", or one for times as [compare.ParseThreshold] does.
+// ParseThreshold parses a threshold such as "changed>0" or "allowed-to-denied>0.1%",
+// or one for times as [compare.ParseThreshold] does.
 func ParseThreshold(s string) (t Threshold, err error) {
 	if m := thresholdSyntax.FindStringSubmatch(s); m != nil {
-		t = Threshold{text: strings.TrimSpace(s), kind: m[1], path: m[2], share: m[4] != ""}
-		if t.limit, err = strconv.ParseFloat(m[3], 64); err == nil {
+		t = Threshold{text: strings.TrimSpace(s), kind: m[1], share: m[3] != ""}
+		if t.limit, err = strconv.ParseFloat(m[2], 64); err == nil {
 			return t, nil
 		}
 	}
@@ -42,24 +40,11 @@ func ParseThreshold(s string) (t Threshold, err error) {
 		return t, nil
 	}
 	return t, fmt.Errorf("invalid threshold %q: write changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other, and a number or a share of the decisions, "+
-		"such as changed>0, allowed-to-denied>0.1%% or changed@rbac/allow>5; or p50, p90, p95, p99 or p99.9 of rego_query_eval, such as p99:rego_query_eval>+20%%", s)
+		"such as changed>0 or allowed-to-denied>0.1%%; or p50, p90, p95, p99 or p99.9 of rego_query_eval, such as p99:rego_query_eval>+20%%", s)
 }
 
 // IsTime reports whether a threshold limits a duration.
 func (t Threshold) IsTime() bool { return t.kind == "" }
-
-// of estimates how many decisions of the log are of the threshold's kind, and of
-// how many.
-func (t Threshold) of(r *Report) (n, all float64) {
-	of := &r.Results
-	if t.path != "" {
-		of = new(Results)
-		if i := slices.IndexFunc(r.Paths, func(p Path) bool { return p.Path == t.path }); i >= 0 {
-			of = &r.Paths[i].Results
-		}
-	}
-	return of.of[t.kind], of.of[""]
-}
 
 // Checks returns the thresholds as checks, which fail if they are exceeded or
 // cannot be judged, and then what changed.
@@ -68,8 +53,8 @@ func (r *Report) Checks([]string) (all []output.Check) {
 		if t.IsTime() {
 			continue
 		}
-		n, of := t.of(r)
-		const rounding = 1e-9 // of the sum of weights
+		n, of := r.of[t.kind], r.of[""] // estimated decisions of the log
+		const rounding = 1e-9           // of the sum of weights
 		c := output.Check{Name: t.text, Failed: of == 0 || n > t.limit*(1+rounding)}
 		if t.share && of > 0 {
 			c.Failed = 100*n/of > t.limit*(1+rounding)
@@ -78,7 +63,7 @@ func (r *Report) Checks([]string) (all []output.Check) {
 			c.Texts = []string{fmt.Sprintf("%s of %s%s", count(n), text.Plural(uint64(math.Round(of)), "decision"), r.estimate())}
 		}
 		if of == 0 {
-			c.Texts = []string{"no decision has this path"}
+			c.Texts = []string{"no decision was evaluated"}
 		}
 		all = append(all, c)
 	}

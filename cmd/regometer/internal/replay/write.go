@@ -47,6 +47,16 @@ func (r *Report) Write(w output.Writer, top int) {
 	}
 }
 
+// newTable returns a table. Its first n columns have text of a log or a policy,
+// with any characters.
+func newTable(n int, titles ...string) *text.Table {
+	t := &text.Table{Columns: text.Columns(n, titles...)}
+	for i := range n {
+		t.Columns[i].Name = true
+	}
+	return t
+}
+
 // A titled table is a part of a report for people.
 type titled struct {
 	title string
@@ -56,23 +66,23 @@ type titled struct {
 // tables returns the tables of a report that have rows: the first top ones, or
 // all if top is 0.
 func (r *Report) tables(top int) []titled {
-	paths := text.Table{Columns: text.Columns(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")}
-	for _, p := range first(r.Paths, top) {
+	paths := newTable(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")
+	for _, p := range text.First(r.Paths, top) {
 		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
 			text.Duration(p.Replayed.Median), text.Duration(p.Logged.Median), text.Duration(p.Replayed.P99), text.Duration(p.Logged.P99))
 	}
-	all := append([]titled{
-		{"Results" + r.scope(), &paths},
-		{"Decisions that are not equal", r.differences(top)},
-		{"Evaluations with the policy before and after", r.times(top)},
-	}, r.Profile.tables(top, r.scope())...)
+	all := []titled{{"Results" + r.scope(), paths}, {"Decisions that are not equal", r.differences(top)}}
+	if r.Times != nil {
+		all = append(all, titled{"Evaluations with the policy before and after", r.Times.StageTable(top)})
+	}
+	all = append(all, r.Profile.tables(top, r.scope())...)
 	return slices.DeleteFunc(all, func(t titled) bool { return t.Len() == 0 })
 }
 
 // differences returns examples of the decisions that are not equal.
 func (r *Report) differences(top int) *text.Table {
 	const few = 3 // examples of a kind and a path
-	t := text.Table{Columns: text.Columns(4, "place", "decision", "path", "difference")}
+	t := newTable(4, "place", "decision", "path", "difference")
 	for _, kind := range r.kinds() {
 		for _, p := range r.Paths {
 			shown := 0
@@ -88,25 +98,7 @@ func (r *Report) differences(top int) *text.Table {
 			}
 		}
 	}
-	return &t
-}
-
-// times returns what became slower and faster.
-func (r *Report) times(top int) *text.Table {
-	t := text.Table{Columns: text.Columns(2, "path", "", "before", "after", "change in %", "interval", "verdict")}
-	if r.Times == nil {
-		return &t
-	}
-	for _, row := range first(r.Times.Stages, top) {
-		for _, c := range row.Changes {
-			interval := text.None
-			if c.Low > -1 && !math.IsInf(c.High, 1) {
-				interval = fmt.Sprintf("%+.1f to %+.1f", 100*c.Low, 100*c.High)
-			}
-			t.Add(row.Key, c.Name, text.Duration(c.Before), text.Duration(c.After), fmt.Sprintf("%+.1f", 100*c.Change), interval, string(c.Verdict))
-		}
-	}
-	return &t
+	return t
 }
 
 // place writes a place in a policy, with the last two parts of its file's path.
@@ -125,47 +117,39 @@ const rulesTitle = "Rules by their own time"
 
 // RuleTable returns a table of the first top rules, or all if top is 0.
 func (p *Profile) RuleTable(top int) *text.Table {
-	t := text.Table{Columns: text.Columns(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")}
+	t := newTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
 	t.Columns[6].Drop, t.Columns[7].Drop, t.Columns[8].Drop = 1, 2, 3
-	for _, x := range first(p.Rules, top) {
+	for _, x := range text.First(p.Rules, top) {
 		t.Add(x.Rule, x.place(), text.Duration(x.Own), text.Percent(x.Share), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
 			text.Count(x.Decisions), text.Duration(x.Median), text.Duration(x.P99))
 	}
-	return &t
+	return t
 }
 
 // tables returns the tables of times, and the rules that were not reached.
 func (p *Profile) tables(top int, scope string) []titled {
-	lines := text.Table{Columns: text.Columns(2, "source", "place", "time", "share", "evaluated")}
-	for _, x := range first(p.Lines, top) {
+	lines := newTable(2, "source", "place", "time", "share", "evaluated")
+	for _, x := range text.First(p.Lines, top) {
 		lines.Add(cmp.Or(x.Text, x.Rule), x.place(), text.Duration(x.Time), text.Percent(x.Share), count(x.Evaluated))
 	}
-	builtins := text.Table{Columns: text.Columns(1, "built-in function", "time", "share", "calls")}
-	for _, x := range first(p.Builtins, top) {
+	builtins := newTable(1, "built-in function", "time", "share", "calls")
+	for _, x := range text.First(p.Builtins, top) {
 		builtins.Add(x.Name, text.Duration(x.Time), text.Percent(x.Share), count(x.Calls))
 	}
-	never := text.Table{Columns: text.Columns(2, "rule", "place")}
-	for _, x := range first(p.Unreached, top) {
+	never := newTable(2, "rule", "place")
+	for _, x := range text.First(p.Unreached, top) {
 		never.Add(x.Rule, x.place())
 	}
 	return []titled{
 		{rulesTitle, p.RuleTable(top)},
-		{"Lines by time", &lines},
-		{"Built-in functions by time", &builtins},
-		{fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", scope, text.Count(len(p.Unreached))), &never},
+		{"Lines by time", lines},
+		{"Built-in functions by time", builtins},
+		{fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", scope, text.Count(len(p.Unreached))), never},
 	}
 }
 
 // count writes an estimated number.
 func count(n float64) string { return text.Count(uint64(math.Round(n))) }
-
-// first returns the first elements, or all if n is 0.
-func first[T any](all []T, n int) []T {
-	if n == 0 {
-		return all
-	}
-	return all[:min(n, len(all))]
-}
 
 // kinds returns the kinds of changes and the reasons, those of most decisions
 // first.
@@ -201,14 +185,19 @@ func (r *Report) summary() (said []string) {
 	if r.Unread != "" {
 		said[0] += " Others could not be read: " + r.Unread + "."
 	}
-	for _, kind := range r.kinds() {
-		what := "Not compared"
-		if isChange(kind) {
-			what = "Changed"
+	for _, what := range []string{"Changed", "Not compared"} {
+		var list []string
+		for _, kind := range r.kinds() {
+			if isChange(kind) == (what == "Changed") {
+				list = append(list, text.Count(r.Kinds[kind])+" "+kind)
+			}
 		}
-		said = append(said, fmt.Sprintf("%s: %s %s.", what, text.Count(r.Kinds[kind]), text.Visible(kind)))
+		if list != nil {
+			said = append(said, what+": "+strings.Join(list, ", ")+".")
+		}
 	}
-	if r.Profile.Tracer > 0 {
+	const few = 200 // evaluations, of which the first ones fill caches
+	if r.Decisions >= few && r.Profile.Tracer > 0 {
 		said = append(said, fmt.Sprintf("The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long.", r.Profile.Tracer))
 	}
 	if r.NotRepeatable > 0 && len(r.Profile.Unreached) > 0 {

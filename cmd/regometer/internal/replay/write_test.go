@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
 )
 
 // A short writer has room for some bytes.
@@ -55,6 +57,25 @@ func TestPage(t *testing.T) {
 	}
 	if strings.Contains(x, "<b>x</b>") || strings.Contains(x, "style=") || strings.Contains(x, "<script") {
 		t.Error("the page has markup of the log, or what its policy forbids")
+	}
+}
+
+// No control character of a log or a policy reaches a terminal or Markdown. What
+// kept decisions from a comparison is one paragraph.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "p.rego", "package p\nallow if input.x # \x1b[2J|`\nid := uuid.rfc4122(input.x)"))
+	log := event(1, `p/\x1b[2J`, `"input":{"x":"\u009b1m|"},"result":1`) + event(2, "p/allow", `"input":{"x":1},"result":false`) + event(3, "p/id", `"input":{"x":"y"},"result":1`)
+	r := replayed(t, strings.ReplaceAll(log, `\\x1b`, `\u001b`), Options{Policy: p, Inputs: true})
+	for _, format := range []string{"table", "markdown"} {
+		var b bytes.Buffer
+		noError(output.Write(&b, format, r, output.Options{Width: 200}))
+		if strings.ContainsAny(b.String(), "\x1b\u009b") || !strings.Contains(b.String(), "[2J") {
+			t.Errorf("%q", b.String())
+		}
+		if !strings.Contains(b.String(), "1 denied-to-allowed") || !strings.Contains(b.String(), "Not compared: 1 a path that the policy lacks, 1 uuid.rfc4122 without a logged answer.") || strings.Contains(b.String(), "times as long") {
+			t.Error(b.String())
+		}
 	}
 }
 

@@ -37,6 +37,14 @@ type Table struct {
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
+// First returns the first n rows of a table, or all if n is 0.
+func First[T any](all []T, n int) []T {
+	if n == 0 {
+		return all
+	}
+	return all[:min(n, len(all))]
+}
+
 // Fit lays the table out for lines of at most the width. It leaves columns out
 // until the names have the room that they need, or a width of least.
 func (t *Table) Fit(width, least int) {
