@@ -88,5 +88,3 @@ func checkConsistent(t *testing.T, s *Snapshot) {
 		last = n
 	}
 }
-
-// newPacked returns a histogram that has recorded 1000 so often that it has a

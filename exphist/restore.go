@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // Content holds the numbers of a Snapshot, except the counts by explicit
@@ -36,6 +37,7 @@ func (s *Snapshot) Restore(c *Content) error {
 		return fmt.Errorf("exphist: histogram: %w", err)
 	}
 	s.layout, s.zeros, s.negatives, s.count = c.Layout, c.Zeros, c.Negatives, count
+	s.layout.Bounds = slices.Clone(c.Layout.Bounds)
 	s.least, s.most, s.sum, s.first = c.Least, c.Most, uint128{c.SumHi, c.SumLo}, c.First
 	s.counts = append(s.counts, c.Counts...)
 	s.clearAtMost()

@@ -14,7 +14,7 @@ import (
 
 // DefaultBounds returns 17 explicit bounds for rollup.Options, from 50 µs to
 // 10 s. They are close where most decisions are, and above usual time-outs of
-// http.send. TestBuckets in bench/project compares their errors with others'.
+// http.send.
 func DefaultBounds() []int64 {
 	return []int64{50e3, 100e3, 150e3, 250e3, 400e3, 600e3,
 		1e6, 2e6, 4e6, 10e6, 20e6, 50e6, 100e6, 500e6, 1.25e9, 6e9, 10e9}

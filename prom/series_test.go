@@ -112,7 +112,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("the default bounds are %v, want %v", got, want)
 	}
 	if none, err := prom.Bounds([]float64{}...); len(none) != 0 || err != nil {
-		t.Errorf("no seconds are the bounds %v, %v, want nil", none, err)
+		t.Errorf("no seconds are the bounds %v, %v, want none", none, err)
 	}
 	for _, test := range []struct {
 		seconds []float64

@@ -62,8 +62,8 @@
 //
 // [Rollup.Add] takes a lock of the rollup only for the first decision of a path,
 // and for the first duration of a stage. After that, it allocates memory only
-// when a histogram grows. For a [Rollup.Snapshot] it waits at most as long as
-// the copy of one histogram takes, about a microsecond.
+// when a histogram grows. During a [Rollup.Snapshot], each duration waits at most
+// as long as the copy of one histogram takes, about a microsecond.
 //
 // Before 1.0, names may change, and there may be more outcomes, causes and stages.
 // What is counted and the bounds stay.

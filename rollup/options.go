@@ -83,6 +83,7 @@ func (o Options) complete() (Options, stages.Table, error) {
 		}
 	}
 	o.Counters = counters
+	o.Bounds = slices.Clone(o.Bounds)
 	if err := o.layout().Validate(); err != nil {
 		return o, stages.Table{}, fmt.Errorf("rollup: Bounds: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,25 @@ func documented(t *testing.T) (dir string, folders []string) {
 	return dir, folders
 }
 
+// checkServers checks that OPA servers which other pods reach ask their policy
+// who may do what, and returns their number.
+func checkServers(t *testing.T, objects []runtime.Object) (servers int) {
+	t.Helper()
+	for _, o := range objects {
+		deployment, ok := o.(*apps.Deployment)
+		if !ok {
+			continue
+		}
+		for _, c := range deployment.Spec.Template.Spec.Containers {
+			if slices.Contains(c.Args, "--addr=:8181") {
+				servers++
+				assert.Contains(t, c.Args, "--authorization=basic", deployment.Name)
+			}
+		}
+	}
+	return servers
+}
+
 // TestKustomizations: kustomize renders each folder, also those in the document,
 // and the APIs' types have all fields. No file has a key twice: kustomize would
 // take the last one.
@@ -129,7 +149,11 @@ func TestKustomizations(t *testing.T) {
 			}
 		}
 	}
+	servers := 0
 	for _, folder := range folders {
-		assert.NotEmpty(t, render(t, dir, folder), folder)
+		objects := render(t, dir, folder)
+		assert.NotEmpty(t, objects, folder)
+		servers += checkServers(t, objects)
 	}
+	assert.GreaterOrEqual(t, servers, 3, "servers")
 }

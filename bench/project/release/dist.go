@@ -168,6 +168,9 @@ func (p *program) inspect(ctx context.Context, regometer string, env []string) e
 		return out
 	}
 	parts := run()
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.base(), err)
+	}
 	if p.Name == "opa" {
 		m := opaParts.FindStringSubmatch(parts)
 		if m == nil || m[1] != p.Version {

@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/operating")
 
-// A picture is a panel of the dashboard with its figures. The end-to-end tests
-// write testdata/operating.json.
+// A picture is a panel of the dashboard with its figures. testdata/operating.json
+// was measured once, with three servers.
 type picture struct {
 	Title, Unit, Kind string // the kind is lines, areas or heatmap
 	Seconds           float64

@@ -16,7 +16,7 @@ import (
 // TestPluginFolders: a build copies all of our packages that the plugin imports.
 func TestPluginFolders(t *testing.T) {
 	t.Parallel()
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./plugin")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./plugin", "./plugin/register")
 	list.Dir = "../../../../opa"
 	out, err := list.Output()
 	if err != nil {

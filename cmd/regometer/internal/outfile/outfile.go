@@ -55,18 +55,6 @@ func kind(mode fs.FileMode) string {
 // filepath.Match. A killed process leaves its file.
 const tempPattern = ".regometer-*.tmp"
 
-// RemoveTemps removes the temporary files that killed processes left in a
-// folder.
-func RemoveTemps(dir string) error {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if ours, _ := filepath.Match(tempPattern, e.Name()); ours && e.Type().IsRegular() {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
-		}
-	}
-	return err
-}
-
 // A File is a file that is being written. No reader sees it until Commit.
 type File struct {
 	*os.File

@@ -6,6 +6,7 @@ package logging
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ func TestJSONFormatterAsLogrus(t *testing.T) {
 
 	for note, fields := range map[string]logrus.Fields{
 		"none":       nil,
+		"caller":     {"x": 1},
 		"order":      {"a": 1, "lf": "x", "m": 1.5, "n": nil, "z": true, "A": uint64(1), "": "empty"},
 		"text":       {"html": "<a href='&'>", "<key>": "\u2028", "lines": "a\nb\n", "invalid \xff": "\xff"},
 		"errors":     {"err": errors.New("\"failed\""), "nested": []error{errors.New("a")}},
@@ -30,6 +32,10 @@ func TestJSONFormatterAsLogrus(t *testing.T) {
 		for _, format := range []string{"", "2006"} {
 			e := logrus.NewEntry(logrus.New()).WithFields(fields)
 			e.Level, e.Message, e.Time = logrus.WarnLevel, "<message>", time.Unix(1e9, 5)
+			if note == "caller" {
+				e.Logger.SetReportCaller(true)
+				e.Caller = &runtime.Frame{Function: "f", File: "g", Line: 1}
+			}
 
 			exp, expErr := (&logrus.JSONFormatter{TimestampFormat: format}).Format(e)
 			got, err := GetFormatter("json", format).Format(e)

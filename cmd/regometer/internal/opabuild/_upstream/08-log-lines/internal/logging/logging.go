@@ -19,6 +19,9 @@ import (
 type jsonFormatter struct{ logrus.JSONFormatter }
 
 func (f *jsonFormatter) Format(e *logrus.Entry) ([]byte, error) {
+	if e.HasCaller() {
+		return f.JSONFormatter.Format(e) // adds two fields
+	}
 	keys := make([]string, 0, len(e.Data)+3)
 	for key := range e.Data {
 		switch key {
