@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
-	"github.com/regometer/regometer/internal/race"
-	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -44,12 +43,13 @@ func TestConcurrent(t *testing.T) {
 			}
 		})
 	}
-	done := make(chan struct{})
+	var done atomic.Bool
 	watching.Go(func() {
 		var s rollup.Snapshot
 		var order []string
 		last := map[string]uint64{}
-		untilClosed(done, func() {
+		for finished := false; !finished; {
+			finished = done.Load()
 			r.Snapshot(&s)
 			var labels []string
 			for i := range s.Paths {
@@ -67,27 +67,15 @@ func TestConcurrent(t *testing.T) {
 				}
 				last[name] = n
 			}
-		})
+		}
 	})
 	adding.Wait()
-	close(done)
+	done.Store(true)
 	watching.Wait()
 	c := contentsOf(t, r)
 	checkSize(t, c, o)
 	if got, want := sumsOf(c), sumsOf(want.contents); got != want {
 		t.Errorf("the sums are %+v, want %+v", got, want)
-	}
-}
-
-// untilClosed calls f again and again, the last time after done was closed.
-func untilClosed(done chan struct{}, f func()) {
-	for closed := false; !closed; {
-		select {
-		case <-done:
-			closed = true
-		default:
-		}
-		f()
 	}
 }
 
@@ -121,63 +109,4 @@ func numbersOf(s *rollup.Snapshot) map[string]uint64 {
 		all["code "+e.Name] = e.Total
 	}
 	return all
-}
-
-// TestMergeMeanwhile merges snapshots that are taken while others add. The sums
-// never go down, and the last snapshot has everything. A stage whose time is
-// all in the contained stage never has self time.
-func TestMergeMeanwhile(t *testing.T) {
-	t.Parallel()
-	const adders = 2
-	each := 100_000
-	if race.Enabled {
-		each = 10_000
-	}
-	r := newRollup(t, rollup.Options{})
-	d := rollup.Decision{Path: "p", Outcome: outcome.Failed, Code: "internal_error", Overflow: true}
-	d.Numbers = []rollup.Number{
-		{"timer_server_handler_ns", 50}, {"timer_rego_query_eval_ns", 50}, {"timer_disk_read_ns", 0}, {"counter_c", 3},
-	}
-	r.Add(d)
-	var adding sync.WaitGroup
-	for range adders {
-		adding.Go(func() {
-			for range each {
-				r.Add(d)
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() {
-		adding.Wait()
-		close(done)
-	}()
-	var s, last rollup.Snapshot
-	var before sums
-	untilClosed(done, func() {
-		r.Snapshot(&s)
-		merged := newRollup(t, rollup.Options{})
-		if err := merged.Merge(&s); err != nil {
-			t.Error(err)
-		}
-		merged.Snapshot(&last)
-		for _, stages := range [][]rollup.StageTotal{last.Stages, last.Paths[0].Stages} {
-			if self := selfTimes(stages)["server_handler"]; self != 0 {
-				t.Errorf("the self time is %d, want 0", self)
-			}
-		}
-		got := sumsOf(contentsOf(t, merged))
-		if got.outcomes[outcome.Failed] < before.outcomes[outcome.Failed] || got.stages.count < before.stages.count || got.counters < before.counters {
-			t.Errorf("the sums went from %+v down to %+v", before, got)
-		}
-		before = got
-	})
-	n := uint64(adders*each + 1)
-	if before.outcomes[outcome.Failed] != n || before.errors != n || before.counters != 3*n ||
-		before.stages.count != 2*n || before.unfinished[causeFailed] != n {
-		t.Errorf("the last sums are %+v, want those of %d decisions", before, n)
-	}
-	if want := (rollup.Overflow{Paths: n, Counters: 3 * n}); last.Overflow != want {
-		t.Errorf("the overflow is %+v, want %+v", last.Overflow, want)
-	}
 }

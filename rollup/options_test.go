@@ -143,5 +143,8 @@ func TestNewRefuses(t *testing.T) {
 		if err == nil || r != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "rollup: ") {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
+		if _, err := test.options.Size(); err == nil {
+			t.Errorf("%s: the options have a size", test.name)
+		}
 	}
 }

@@ -247,54 +247,6 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestSize fills rollups: Size is exact.
-func TestSize(t *testing.T) {
-	t.Parallel()
-	for _, o := range []rollup.Options{
-		{},
-		{Paths: 1, PathStages: []string{}},
-		{
-			Paths: 7, PathStages: []string{"mine", "rego_query_eval", "server_handler"},
-			Stages:   []rollup.Stage{{Name: "mine"}, {Name: "server_handler"}, {Name: "mine_*"}},
-			Counters: []string{"mine", "disk_read_keys", "mine"},
-		},
-	} {
-		size, err := o.Size()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var numbers []rollup.Number
-		known := append(stages.DefaultStages(), stages.Entry{Name: "unknown"})
-		for _, s := range o.Stages {
-			known = append(known, stages.Entry(s))
-		}
-		for _, s := range known {
-			numbers = append(numbers, rollup.Number{Key: "timer_" + strings.TrimSuffix(s.Name, "*") + "_ns", Value: 1})
-		}
-		for _, c := range append(stages.DefaultCounters(), append(o.Counters, "unknown")...) {
-			numbers = append(numbers, rollup.Number{Key: "counter_" + c, Value: 1})
-		}
-		r := newRollup(t, o)
-		for i := range 100 {
-			r.Add(rollup.Decision{Path: fmt.Sprint(i), Numbers: numbers})
-		}
-		for _, code := range append(stages.ErrorCodes(), "") {
-			r.Add(rollup.Decision{Outcome: outcome.Failed, Code: code})
-		}
-		c := contentsOf(t, r)
-		got := rollup.Size{
-			Paths: len(c.Outcomes), PathStages: len(c.PathStages) / len(c.Outcomes),
-			Stages: len(c.Stages), Counters: len(c.Counters), Errors: len(c.Errors),
-		}
-		if got != size || len(c.PathStages)%len(c.Outcomes) != 0 {
-			t.Errorf("%+v: the rollup has %+v, want %+v", o, got, size)
-		}
-	}
-	if _, err := (rollup.Options{Paths: -1}).Size(); err == nil {
-		t.Error("invalid options have a size")
-	}
-}
-
 // TestMergeOverflow checks that a merge counts values without room, in addition
 // to the overflow of the snapshot.
 func TestMergeOverflow(t *testing.T) {

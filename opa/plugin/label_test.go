@@ -193,12 +193,3 @@ func TestLongLabels(t *testing.T) {
 		t.Errorf("the paths have labels as in %+v, want 2 of their own", r.labels.Load().counts)
 	}
 }
-
-func TestLabelsAllocateNothing(t *testing.T) {
-	l := newLabels(&settings{Paths: paths{Enabled: true, FromPolicy: true, Prefixes: []string{"tenants/*/x"}}, MaxPaths: 50}, compile(t, labelPolicy...))
-	for _, path := range []string{"rbac/allow", "/deep/er/still/allow/x", "tenants/acme/x", "no/such/path/99", "", "rbac/number/7"} {
-		if n := testing.AllocsPerRun(100, func() { l.of(path, "") }); n != 0 {
-			t.Errorf("%s: %v allocations, want none", path, n)
-		}
-	}
-}

@@ -269,13 +269,16 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	fixed := []rollup.Number{{Key: "timer_server_handler_ns", Value: 312_345}, {Key: "timer_rego_query_eval_ns", Value: 123_456}}
-	p := newPluginIn(t, `{"distributed_tracing": {"type": "grpc"}, "plugins": {"regometer": {"paths": {"allow": ["rbac/allow"]}}}}`,
+	p := newPluginIn(t, `{"distributed_tracing": {"type": "grpc"}, "plugins": {"regometer": {"paths": {"allow": ["rbac/allow", "a/7"], "prefixes": ["tenants/*/x"]}}}}`,
 		hooked(prometheus.NewRegistry(), func(dst []rollup.Number, _ metrics.Metrics) []rollup.Number { return append(dst, fixed...) }))
 	yes, object := any(true), any(map[string]any{"allow": false})
 	for name, info := range map[string]*server.Info{
 		"boolean":   {Path: "rbac/allow", Results: &yes},
 		"object":    {Path: "/rbac/allow", Results: &object},
-		"undefined": {Path: "invented/by/a/client"},
+		"undefined": {Path: "invented/by/a/client/99"},
+		"integer":   {Path: "a/007/x"},
+		"pattern":   {Path: "/tenants/acme/x"},
+		"all data":  {},
 		"error":     {Path: "rbac/allow", Error: errors.New("x")},
 		"query":     {Query: "data.x", Results: &yes},
 	} {
@@ -337,6 +340,8 @@ func FuzzLog(f *testing.F) {
 	f.Add("%zz/\xff//", "data.x", `[]`, `{"timer__ns": -1, "counter_": 1e300, "histogram_x": {}}`, "/result", byte(1))
 	f.Add("/", "x", `null`, `{"timer_x_ns": null, "": [], "counter_x": "7"}`, "/result/allow", byte(2))
 	f.Add("-0/+1/99999999999999999999", "", `{"allow": [], "deny": {"allow": 1}}`, `[]`, "", byte(3))
+	f.Add("other", "", `{}`, `{"timer_server_handler_ns": 9223372036854775807, "timer_rego_input_parse_ns": 9223372036854775807}`, "", byte(1))
+	f.Add("\xff", "", `{}`, `{"timer_server_handler_ns": -9223372036854775808, "timer_\ud800_ns": 1.5, "timer_timer__ns_ns": 2}`, "", byte(0))
 	p := newPlugin(f, `{"paths": {"prefixes": ["*/x", "a/*"], "allow": ["b"]}, "stages": [{"name": "x", "parent": "rego_query_eval"}]}`, prometheus.NewRegistry())
 	f.Fuzz(func(t *testing.T, path, query, result, metrics, mask string, kind byte) {
 		event := logs.EventV1{Path: path, Query: query, Erased: []string{mask}}
