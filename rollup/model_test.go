@@ -122,6 +122,9 @@ func (m *model) add(d rollup.Decision) {
 		m.Overflow.Paths++
 	}
 	outcomes := m.Outcomes[path]
+	if d.Outcome > outcome.Cancelled {
+		d.Outcome = outcome.Neither
+	}
 	outcomes[d.Outcome]++
 	m.Outcomes[path] = outcomes
 	if d.Outcome == outcome.Failed {
@@ -345,7 +348,8 @@ func (w *world) path() string {
 }
 
 // decision returns a decision whose metrics are in random order, and no key is
-// there twice. A stage may take longer than the one around it.
+// there twice. A stage may take longer than the one around it. The outcome may
+// be invalid.
 func (w *world) decision() rollup.Decision {
 	var numbers []rollup.Number
 	for i := range 12 { // the last four are not in the table
@@ -370,9 +374,10 @@ func (w *world) decision() rollup.Decision {
 		}
 	}
 	w.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
+	codes := append(stages.ErrorCodes(), "", "invented", "zzz")
 	return rollup.Decision{
-		Path: w.path(), Outcome: outcome.Outcome(w.IntN(6)), Overflow: w.IntN(5) == 0, Query: w.IntN(9) == 0,
-		Code: []string{"", "internal_error", "unauthorized", "invented"}[w.IntN(4)], Numbers: numbers,
+		Path: w.path(), Outcome: outcome.Outcome(w.IntN(7)), Overflow: w.IntN(5) == 0, Query: w.IntN(9) == 0,
+		Code: codes[w.IntN(len(codes))], Numbers: numbers,
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/exphist"
-	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
@@ -90,30 +89,6 @@ func TestAdd(t *testing.T) {
 	want.Overflow = rollup.Overflow{Stages: 3, Counters: 12, Invalid: 9}
 	requireSame(t, contentsOf(t, r), want)
 	requireSame(t, contentsOf(t, byMap), want)
-}
-
-// TestAddLittle adds decisions that lack something, or have an invalid outcome,
-// a counter of 0, or a code.
-func TestAddLittle(t *testing.T) {
-	t.Parallel()
-	r := newRollup(t, rollup.Options{})
-	want := newContents()
-	r.Add(rollup.Decision{Path: "p"})
-	r.Add(rollup.Decision{Path: "p", Outcome: 200})
-	r.Add(rollup.Decision{Path: "p", Metrics: map[string]any{}, Numbers: []rollup.Number{{"counter_server_query_cache_hit", 0}}})
-	want.Counters["server_query_cache_hit"] = 0
-	codes := append(stages.ErrorCodes(), "", "invented", "zzz", "eval_conflict_error")
-	for _, code := range codes {
-		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Failed, Code: code})
-		r.Add(rollup.Decision{Path: "p", Outcome: outcome.Denied, Code: code})
-		if !slices.Contains(stages.ErrorCodes(), code) {
-			code = rollup.Other
-		}
-		want.Errors[code]++
-	}
-	n := uint64(len(codes))
-	want.Outcomes["p"] = [6]uint64{outcome.Allowed: 2, outcome.Neither: 1, outcome.Failed: n, outcome.Denied: n}
-	requireSame(t, contentsOf(t, r), want)
 }
 
 func TestSelfTime(t *testing.T) {
