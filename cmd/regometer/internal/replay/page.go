@@ -120,7 +120,7 @@ func (p *Profile) sources() (all []*page.Source) {
 	for _, name := range names {
 		s := &page.Source{Name: name, Open: files[name] >= p.Time/10, Columns: []string{"Time", "Share", "Evaluated"}}
 		s.Note = fmt.Sprintf("%s, %s of the time", text.LongDuration(files[name]), text.Percent(files[name]/p.Time))
-		for row := range strings.SplitSeq(strings.TrimSuffix(texts[name], "\n"), "\n") {
+		for _, row := range texts[name] {
 			if rest--; rest < 0 {
 				s.Note += ", cut off, because the page shows no more lines"
 				break

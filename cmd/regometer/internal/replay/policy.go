@@ -29,8 +29,8 @@ import (
 type Policy struct {
 	compiler  *ast.Compiler
 	store     storage.Store
-	revisions []string          // of its bundles
-	sources   map[string]string // the texts of the modules, by file
+	revisions []string            // of its bundles
+	sources   map[string][]string // the lines of the modules, by file
 	// asksRuntime says that it calls opa.runtime.
 	asksRuntime bool
 
@@ -61,7 +61,7 @@ func Load(ctx context.Context, paths []string, opa config.Config, network bool) 
 }
 
 func load(ctx context.Context, paths []string, opa config.Config, network bool, version ast.RegoVersion) (*Policy, error) {
-	p := &Policy{store: inmem.New(), sources: map[string]string{}}
+	p := &Policy{store: inmem.New(), sources: map[string][]string{}}
 	bundles, modules := map[string]*bundle.Bundle{}, map[string]*ast.Module{}
 	read := func() loader.FileLoader {
 		return loader.NewFileLoader().WithRegoVersion(version).WithSkipBundleVerification(true).WithProcessAnnotation(true).WithFollowSymlinks(true)
@@ -95,11 +95,11 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	}
 	for name, file := range rest.Modules {
 		modules[name] = file.Parsed
-		p.sources[file.Parsed.Package.Location.File] = string(file.Raw)
+		p.sources[file.Parsed.Package.Location.File] = linesOf(file.Raw)
 	}
 	for _, b := range bundles {
 		for _, m := range b.Modules {
-			p.sources[m.Parsed.Package.Location.File] = string(m.Raw)
+			p.sources[m.Parsed.Package.Location.File] = linesOf(m.Raw)
 		}
 		if b.Manifest.Revision != "" {
 			p.revisions = append(p.revisions, b.Manifest.Revision)
@@ -131,6 +131,10 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	p.asksRuntime = slices.ContainsFunc(p.compiler.Required.Builtins, func(b *ast.Builtin) bool { return b.Name == ast.OPARuntime.Name })
 	p.number()
 	return p, nil
+}
+
+func linesOf(text []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
 // number numbers the rules, in the order of their files and lines.

@@ -96,7 +96,7 @@ func profileOf(all []*tracer) (*Profile, error) {
 		traced += t.traced
 		for i := range t.rules {
 			r := &t.rules[i]
-			rules[i].Own, rules[i].Total, rules[i].Evaluated = rules[i].Own+r.own, rules[i].Total+r.total, rules[i].Evaluated+r.entered
+			rules[i].Evaluated += r.entered
 			if r.durations != nil {
 				var s exphist.Snapshot
 				r.durations.Snapshot(&s)
@@ -112,6 +112,10 @@ func profileOf(all []*tracer) (*Profile, error) {
 			at := Source{Rule: queryName}
 			if l.rule != queryRule {
 				at = policy.rules[l.rule].source(l.row)
+				rules[l.rule].Own += l.time
+			}
+			for f := l.frame; f.rule != queryRule; f = f.from.frame {
+				rules[f.rule].Total += l.time
 			}
 			if lines[at] == nil {
 				lines[at] = &LineTime{Source: at, Text: policy.text(at)}
@@ -163,7 +167,7 @@ const queryName = "(query)"
 
 // text returns the text of a line.
 func (p *Policy) text(at Source) string {
-	rows := strings.Split(p.sources[at.File], "\n")
+	rows := p.sources[at.File]
 	if at.Line < 1 || at.Line > len(rows) {
 		return ""
 	}

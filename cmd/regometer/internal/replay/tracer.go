@@ -239,19 +239,19 @@ func (t *tracer) callee(from *line, rule int) *frame {
 
 // ruleTimes are the times of a rule on all ways.
 type ruleTimes struct {
-	own, total, entered float64 // ns, and evaluations, of all decisions of the log
-	durations           *exphist.Histogram
+	entered   float64 // evaluations, of all decisions of the log
+	durations *exphist.Histogram
 
-	evaluation  int // the number of the last evaluation, of which the rest is
-	count       int
-	self, whole time.Duration
+	evaluation int // the number of the last evaluation, of which the rest is
+	count      int
+	took       time.Duration // with the rules that it needs
 }
 
 // reach prepares a rule for the evaluation.
 func (t *tracer) reach(rule int) *ruleTimes {
 	r := &t.rules[rule]
 	if r.evaluation != t.number {
-		r.evaluation, r.count, r.self, r.whole = t.number, 0, 0, 0
+		r.evaluation, r.count, r.took = t.number, 0, 0
 		t.reached = append(t.reached, rule)
 	}
 	return r
@@ -271,22 +271,17 @@ func (t *tracer) end(traced, plain time.Duration) {
 	for _, l := range t.lines {
 		l.time += float64(l.own) * factor * decisions
 		l.evaluated += float64(l.count) * decisions
-		if l.rule != queryRule {
-			t.reach(l.rule).self += l.own
-		}
 		for f := l.frame; f.rule != queryRule; f = f.from.frame {
-			t.reach(f.rule).whole += l.own
+			t.reach(f.rule).took += l.own
 		}
 	}
 	for _, rule := range t.reached {
 		r := &t.rules[rule]
-		r.own += float64(r.self) * factor * decisions
-		r.total += float64(r.whole) * factor * decisions
 		r.entered += float64(r.count) * decisions
 		if r.durations == nil {
 			r.durations = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 		}
-		r.durations.Record(int64(float64(r.whole) * factor))
+		r.durations.Record(int64(float64(r.took) * factor))
 	}
 	for _, b := range t.builtins {
 		b.time += float64(b.own) * factor * decisions
