@@ -4,10 +4,11 @@
 package logs
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/util"
+	"io"
 	"sync"
 )
 
@@ -31,23 +32,28 @@ func encodeWithoutNDBCache(event *EventV1, eventBytes []byte) ([]byte, error) {
 	return json.Marshal(&e)
 }
 
-// split returns the JSON of each event of the chunk.
-func (dec *chunkDecoder) split() ([]json.RawMessage, error) {
-	buf := ast.BytesReaderPool.Get()
-	defer ast.BytesReaderPool.Put(buf)
-
-	buf.Reset(dec.raw)
-
-	gr, err := gzip.NewReader(buf)
+// splitChunk returns the JSON of the events of a chunk. Its caller knows their sizes.
+func splitChunk(chunk []byte, sizes []int) ([]json.RawMessage, error) {
+	gr, err := gzip.NewReader(bytes.NewReader(chunk))
 	if err != nil {
 		return nil, err
 	}
 
-	var events []json.RawMessage
-	if err := json.NewDecoder(gr).Decode(&events); err != nil {
+	n := len("]")
+	for _, size := range sizes {
+		n += len(",") + size
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(gr, text); err != nil {
 		return nil, err
 	}
 
+	events := make([]json.RawMessage, 0, len(sizes)+1) // a caller appends an event
+	for _, size := range sizes {
+		text = text[1:] // "[" or ","
+		events = append(events, text[:size:size])
+		text = text[size:]
+	}
 	return events, gr.Close()
 }
 

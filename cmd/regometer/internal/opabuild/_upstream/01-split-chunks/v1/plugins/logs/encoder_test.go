@@ -89,14 +89,8 @@ func TestChunksKeepEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, chunk := range append(chunks, cs...) {
-			encoded, err := newChunkDecoder(chunk).split()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range encoded {
-				got = append(got, string(e))
-			}
+		for _, event := range decodeChunks(t, append(chunks, cs...)) {
+			got = append(got, encodeEvent(t, &event))
 		}
 		check(t, got)
 		if enc.metrics.Counter(encUncompressedLimitScaleDownCounterName).Value() == uint64(0) {
