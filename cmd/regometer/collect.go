@@ -257,11 +257,8 @@ func newLiveCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p, err := replay.Load(cmd.Context(), o.policies, opa, false)
-		if err != nil {
-			return err
-		}
-		return replay.Serve(cmd.Context(), p, cmd.InOrStdin(), os.Stdout)
+		load := func() (*replay.Policy, error) { return replay.Load(cmd.Context(), o.policies, opa, false) }
+		return replay.Serve(cmd.Context(), load, cmd.InOrStdin(), os.Stdout)
 	}}
 	cmd.Flags().StringVar(&o.config, "config", "", "")
 	cmd.Flags().StringArrayVar(&o.policies, "policy", nil, "")

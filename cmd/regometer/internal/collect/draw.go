@@ -30,9 +30,10 @@ const profilePath = "/debug/pprof/rego"
 // A Draw is a sample of events: each gets a number by chance, and those with the
 // lowest numbers stay.
 type Draw struct {
-	Seen  int // events
+	Seen  int // events, without those that are too large
 	kept  []drawn
 	bytes int
+	bar   uint64 // the lowest number that did not stay, or 0 if all did
 }
 
 type drawn struct {
@@ -45,11 +46,11 @@ type drawn struct {
 const mostDrawn, mostBytes, largest = 100, 1 << 20, 256 << 10
 
 func (d *Draw) add(event []byte) {
-	if d == nil {
+	if d == nil || len(event) > largest {
 		return
 	}
 	d.Seen++
-	if number := rand.Uint64(); len(event) <= largest && d.takes(number) {
+	if number := 1 + rand.Uint64N(1<<63); d.takes(number) {
 		d.insert(drawn{number, bytes.Clone(event)})
 	}
 }
@@ -62,10 +63,19 @@ func (d *Draw) Merge(o Draw) {
 			d.insert(e)
 		}
 	}
+	if o.bar != 0 && d.takes(o.bar) {
+		d.bar = o.bar
+		for last := len(d.kept) - 1; last >= 0 && d.kept[last].number >= d.bar; last-- {
+			d.evict(last)
+		}
+	}
 }
 
-func (d *Draw) takes(number uint64) bool {
-	return len(d.kept) < mostDrawn || number < d.kept[mostDrawn-1].number
+func (d *Draw) takes(number uint64) bool { return d.bar == 0 || number < d.bar }
+
+func (d *Draw) evict(last int) {
+	d.bytes -= len(d.kept[last].text)
+	d.kept = slices.Delete(d.kept, last, last+1)
 }
 
 func (d *Draw) insert(e drawn) {
@@ -73,8 +83,8 @@ func (d *Draw) insert(e drawn) {
 	d.kept = slices.Insert(d.kept, at, e)
 	for d.bytes += len(e.text); len(d.kept) > mostDrawn || d.bytes > mostBytes; {
 		last := len(d.kept) - 1
-		d.bytes -= len(d.kept[last].text)
-		d.kept = slices.Delete(d.kept, last, last+1)
+		d.bar = d.kept[last].number
+		d.evict(last)
 	}
 }
 

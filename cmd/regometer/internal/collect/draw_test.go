@@ -36,7 +36,7 @@ func TestDraw(t *testing.T) {
 		d.add([]byte(strings.Repeat("x", 100_000)))
 		d.add(make([]byte, largest+1))
 	}
-	if len(d.Events()) != mostBytes/100_000 || d.Seen != 2000 {
+	if len(d.Events()) != mostBytes/100_000 || d.Seen != 1000 {
 		t.Errorf("%d events of %d stay", len(d.Events()), d.Seen)
 	}
 }

@@ -36,15 +36,21 @@ type Live struct {
 	share                  float64 // of one processor
 	log                    *slog.Logger
 	renew                  chan struct{}
+	ended                  chan struct{} // closed when Run returns
+	readers                chan struct{} // has an element for each request for a profile
 
 	mu      sync.Mutex
 	offered collect.Draw
 	child   *rpc.Client // nil if there is none
 }
 
+// mostReaders limits the requests for a profile at a time, batchSize the
+// decisions of a call.
+const mostReaders, batchSize = 4, 10
+
 // NewLive returns a live profile. The command calls [Serve].
 func NewLive(share float64, log *slog.Logger, command ...string) *Live {
-	l := &Live{command: command, share: share, log: log, renew: make(chan struct{}, 1)}
+	l := &Live{command: command, share: share, log: log, renew: make(chan struct{}, 1), ended: make(chan struct{}), readers: make(chan struct{}, mostReaders)}
 	l.CounterVec = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "regometer_collect_replayed_decisions_total", Help: "Decisions of the sample that were evaluated again, by how the result compares with the log's.",
 	}, []string{"result"})
@@ -73,15 +79,17 @@ var errRenewed = errors.New("the policy has changed")
 
 // Run runs the process until ctx ends, and starts it again if it ends.
 func (l *Live) Run(ctx context.Context) {
+	defer close(l.ended)
 	for failures := 0; ctx.Err() == nil; {
-		worked, err := l.run(ctx)
+		begin := time.Now()
+		err := l.run(ctx)
 		if errors.Is(err, errRenewed) || ctx.Err() != nil {
 			continue
 		}
-		if failures++; worked {
+		if failures++; time.Since(begin) > longestWait {
 			failures = 1
 		}
-		wait := util.DefaultBackoff(float64(time.Second), float64(5*time.Minute), failures)
+		wait := util.DefaultBackoff(float64(time.Second), float64(longestWait), failures)
 		l.log.Error("The process that profiles the policy has ended. It starts again later. Counting goes on.", "error", err, "wait", wait)
 		select {
 		case <-ctx.Done():
@@ -91,8 +99,11 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// run runs the process once. It reports whether it has evaluated decisions.
-func (l *Live) run(ctx context.Context) (worked bool, err error) {
+// longestWait is the longest time until the process starts again.
+const longestWait = 5 * time.Minute
+
+// run runs the process once.
+func (l *Live) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	select {
@@ -103,14 +114,14 @@ func (l *Live) run(ctx context.Context) (worked bool, err error) {
 	cmd.Stderr = slog.NewLogLogger(l.log.Handler(), slog.LevelError).Writer()
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return false, err
+		return err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return false, err
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return false, err
+		return err
 	}
 	child := rpc.NewClient(pipes{out, in})
 	l.mu.Lock()
@@ -122,44 +133,62 @@ func (l *Live) run(ctx context.Context) (worked bool, err error) {
 		l.mu.Unlock()
 		_ = child.Close()
 		defer time.AfterFunc(time.Second, cancel).Stop()
-		if failure := cmd.Wait(); errors.Is(err, rpc.ErrShutdown) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = cmp.Or(failure, errors.New("it has ended"))
+		if failure := cmd.Wait(); !errors.Is(err, errRenewed) {
+			err = cmp.Or(failure, err)
 		}
 	}()
+	var batch Batch // the first is empty, and waits for the policy
+	var rest [][]byte
 	for loaded := false; ; loaded = true {
-		begin := time.Now()
-		var batch Batch // the first is empty, and waits for the policy
-		if l.mu.Lock(); loaded {
-			batch = Batch{Events: l.offered.Events(), Seen: l.offered.Seen}
-			l.offered = collect.Draw{}
-		}
-		l.mu.Unlock()
-		var results map[string]uint64
-		call := child.Go("Live.Evaluate", batch, &results, make(chan *rpc.Call, 1))
-		select {
-		case <-ctx.Done():
-			return worked, ctx.Err()
-		case <-l.renew:
-			return worked, errRenewed
-		case <-call.Done:
-		}
-		if call.Error != nil {
-			return worked, call.Error
-		}
-		worked = worked || len(batch.Events) > 0
-		for name, n := range results {
-			l.WithLabelValues(name).Add(float64(n))
-		}
-		// The process has one thread for Go, and works only during a call.
-		wait := 100 * time.Millisecond
 		if loaded {
-			wait = max(wait, time.Duration(float64(time.Since(begin))*(1/l.share-1)))
+			if len(rest) == 0 {
+				rest, batch.Of = l.take()
+			}
+			batch.Events = rest[:min(batchSize, len(rest))]
+			rest = rest[len(batch.Events):]
+		}
+		wait := 100 * time.Millisecond
+		if !loaded || len(batch.Events) > 0 {
+			begin := time.Now()
+			var results map[string]uint64
+			call := child.Go("Live.Evaluate", batch, &results, make(chan *rpc.Call, 1))
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-l.renew:
+				return errRenewed
+			case <-call.Done:
+			}
+			if call.Error != nil {
+				return call.Error
+			}
+			for name, n := range results {
+				l.WithLabelValues(name).Add(float64(n))
+			}
+			// The process has one thread for Go, and works only during a call.
+			if loaded {
+				wait = time.Duration(float64(time.Since(begin)) * (1/l.share - 1))
+			}
 		}
 		select {
 		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.renew:
+			return errRenewed
 		case <-time.After(wait):
 		}
 	}
+}
+
+// take returns the events that were offered, and how many decisions each of them
+// stands for.
+func (l *Live) take() (events [][]byte, of float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	events = l.offered.Events()
+	of = float64(l.offered.Seen) / float64(max(1, len(events)))
+	l.offered = collect.Draw{}
+	return events, of
 }
 
 // ServeHTTP serves the profile since the start, or that of the next seconds.
@@ -172,24 +201,29 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	select {
+	case l.readers <- struct{}{}:
+		defer func() { <-l.readers }()
+	default:
+		http.Error(w, fmt.Sprintf("%d other requests wait for a profile", mostReaders), http.StatusServiceUnavailable)
+		return
+	}
 	l.mu.Lock()
 	child := l.child
 	l.mu.Unlock()
-	p, err := profileBy(child)
+	before, err := l.profileBy(r.Context(), child)
+	text := before
 	if span := time.Duration(seconds * 1e9); err == nil && span > 0 {
 		begin := time.Now()
 		select {
 		case <-r.Context().Done():
 			return
+		case <-l.ended:
+			err = errEnded
 		case <-time.After(span):
-		}
-		var now *profile.Profile
-		if now, err = profileBy(child); err == nil {
-			p.Scale(-1)
-			p, err = profile.Merge([]*profile.Profile{p, now})
-		}
-		if err == nil {
-			p.TimeNanos, p.DurationNanos = begin.UnixNano(), int64(span)
+			if text, err = l.profileBy(r.Context(), child); err == nil {
+				text, err = subtract(text, before, begin, span)
+			}
 		}
 	}
 	if err != nil {
@@ -198,19 +232,46 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="rego.pb.gz"`)
-	_ = p.Write(w)
+	_, _ = w.Write(text)
 }
 
-// profileBy asks a process for its profile.
-func profileBy(child *rpc.Client) (*profile.Profile, error) {
+var errEnded = errors.New("it has ended")
+
+// profileBy asks a process for its profile, which pprof packs.
+func (l *Live) profileBy(ctx context.Context, child *rpc.Client) (text []byte, err error) {
 	if child == nil {
-		return nil, errors.New("it has ended")
+		return nil, errEnded
 	}
-	var text []byte
-	if err := child.Call("Live.Profile", struct{}{}, &text); err != nil {
+	call := child.Go("Live.Profile", struct{}{}, &text, make(chan *rpc.Call, 1))
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.ended:
+		return nil, errEnded
+	case <-call.Done:
+		return text, call.Error
+	}
+}
+
+// subtract returns the profile of a span, from the profiles at its end and at
+// its begin.
+func subtract(end, before []byte, begin time.Time, span time.Duration) ([]byte, error) {
+	p, err := profile.ParseData(before)
+	if err != nil {
 		return nil, err
 	}
-	return profile.ParseData(text)
+	p.Scale(-1)
+	all, err := profile.ParseData(end)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = profile.Merge([]*profile.Profile{p, all}); err != nil {
+		return nil, err
+	}
+	p.TimeNanos, p.DurationNanos = begin.UnixNano(), int64(span)
+	var b bytes.Buffer
+	err = p.Write(&b)
+	return b.Bytes(), err
 }
 
 // pipes are the two directions of a connection.
@@ -219,30 +280,37 @@ type pipes struct {
 	io.WriteCloser
 }
 
-// A Batch is events of a log, which stand for all that were seen.
+// A Batch is events of a log. Each stands for so many decisions.
 type Batch struct {
 	Events [][]byte
-	Seen   int
+	Of     float64
 }
 
 // A server is the process of a live profile.
 type server struct {
-	ctx  context.Context
-	mu   sync.Mutex
-	base *worker
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	limit  int64 // of the memory
+	mu     sync.Mutex
+	base   *worker
 }
 
-// Serve evaluates the decisions that a [Live] profile sends, until in ends, ctx
-// ends or the process needs too much memory.
-func Serve(ctx context.Context, p *Policy, in io.Reader, out io.WriteCloser) error {
+// Serve loads a policy and evaluates the decisions that a [Live] profile sends,
+// until in ends, ctx ends or an evaluation needs too much memory.
+func Serve(ctx context.Context, load func() (*Policy, error), in io.Reader, out io.WriteCloser) error {
 	runtime.GOMAXPROCS(1)
 	yield()
+	p, err := load()
+	if err != nil {
+		return err
+	}
+	debug.FreeOSMemory() // what loading has left
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	debug.SetMemoryLimit(used() + softRoom)
-	go watchMemory(ctx, used()+2*softRoom, cancel)
+	s := &server{ctx: ctx, cancel: cancel, limit: used() + 2*softRoom, base: newWorker(&Options{Policy: p, Timeout: time.Second})}
 	rpcs, ended := rpc.NewServer(), make(chan struct{})
-	if err := rpcs.RegisterName("Live", &server{ctx: ctx, base: newWorker(&Options{Policy: p, Timeout: time.Second})}); err != nil {
+	if err := rpcs.RegisterName("Live", s); err != nil {
 		return err
 	}
 	go func() {
@@ -264,6 +332,9 @@ func Serve(ctx context.Context, p *Policy, in io.Reader, out io.WriteCloser) err
 func (s *server) Evaluate(b Batch, results *map[string]uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	watched, stop := context.WithCancel(s.ctx)
+	defer stop()
+	go watchMemory(watched, s.limit, s.cancel)
 	w := *s.base // with the same tracer
 	w.paths, w.logged, w.replayed, w.before = map[string]*Results{}, newDurations(), newDurations(), newDurations()
 	reader := logread.NewReader(logread.Options{
@@ -271,7 +342,7 @@ func (s *server) Evaluate(b Batch, results *map[string]uint64) error {
 		Problem: func(logread.Problem, int64) {}, // the collector counts them
 		Event: func(e *logread.Event) {
 			d := newDecision(e, 0, nil)
-			d.of = float64(b.Seen) / float64(len(b.Events))
+			d.of = b.Of
 			w.replay(s.ctx, d)
 		},
 	})

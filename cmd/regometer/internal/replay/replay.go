@@ -281,7 +281,7 @@ func (w *worker) compare(ctx context.Context, d *decision, input ast.Value) (v v
 		v, kind = w.judge(d, &logged, &a, true)
 	} else {
 		w.before.add(d.path, before.took)
-		if v, _ := w.judge(d, &logged, &before, true); v != equal {
+		if v, _ := w.judge(d, &logged, &before, true); v == changed {
 			w.unlike++
 		}
 		v, kind = w.judge(d, &before, &a, false)

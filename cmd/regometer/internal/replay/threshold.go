@@ -62,8 +62,8 @@ func (r *Report) Checks([]string) (all []output.Check) {
 		if c.Failed {
 			c.Texts = []string{fmt.Sprintf("%s of %s%s", count(n), text.Plural(uint64(math.Round(of)), "decision"), r.estimate())}
 		}
-		if of == 0 {
-			c.Texts = []string{"no decision was evaluated"}
+		if t.kind != verdictNames[apart] && t.kind != verdictNames[notRepeatable] && r.Equal+r.Changed == 0 {
+			c.Failed, c.Texts = true, []string{"no decision could be compared"}
 		}
 		all = append(all, c)
 	}

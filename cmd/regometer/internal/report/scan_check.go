@@ -35,7 +35,7 @@ const (
 	slowTimes      = 1.35 // the factor of an interval
 	serverTimes    = 2    // the factor of a server from the first decision to the last
 	slowNoise      = 2.5  // the logarithm of the factor divided by the usual differences
-	scanBeginning  = 50   // the part of a log in which a shift is too early: one in so many
+	scanBeginning  = 50   // a shift is too early in this part of a log, and at most a quarter of an hour
 	scanSlices     = 256  // runs of the decisions that are compared
 	scanError      = 5e-5 // the probability of such a difference without a change: 5 % for 1,000 tests
 )
@@ -66,7 +66,7 @@ func (s *scan) isBeginning(c *cluster) bool {
 	if c.begins {
 		edge = s.events[c.first].time
 	}
-	return edge-first < (s.events[len(s.events)-1].time-first)/scanBeginning
+	return edge-first < min((s.events[len(s.events)-1].time-first)/scanBeginning, int64(15*time.Minute))
 }
 
 // isProminent reports whether the decisions in a cluster are slower by a factor
