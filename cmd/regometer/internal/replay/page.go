@@ -55,6 +55,7 @@ type flame struct {
 
 // flames draws the rules, each below the one that needs it.
 func (p *Profile) flames(f chart.Format) *chart.Chart {
+	whole := max(p.Time, 1)
 	policy, paths := p.tracers[0].policy, map[string]*flame{}
 	var add func(to *flame, f *frame) float64
 	add = func(to *flame, f *frame) (total float64) {
@@ -85,14 +86,14 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 	draw = func(x float64, level int, all []*flame) {
 		slices.SortFunc(all, func(a, b *flame) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name)) })
 		for _, at := range all {
-			width := at.total / p.Time * f.Width
+			width := at.total / whole * f.Width
 			if width < 0.5 { // too narrow to be seen
 				return
 			}
 			depth = max(depth, level+1)
 			note := fmt.Sprintf("%s: %s with the rules that it needs (%s), %s without (%s)", at.name,
-				text.Duration(at.total), text.Percent(at.total/p.Time), text.Duration(at.own), text.Percent(at.own/p.Time))
-			c.Box(fmt.Sprint("h-", max(1, heatOf(at.own/p.Time))), x, float64(row*level), width, row, at.name, note)
+				text.Duration(at.total), text.Percent(at.total/whole), text.Duration(at.own), text.Percent(at.own/whole))
+			c.Box(fmt.Sprint("h-", max(1, heatOf(at.own/whole))), x, float64(row*level), width, row, at.name, note)
 			draw(x, level+1, slices.Collect(maps.Values(at.needs)))
 			x += width
 		}
@@ -105,6 +106,7 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 // sources returns the files of the policy with the times of their lines. Those
 // with the most time come first.
 func (p *Profile) sources() (all []*page.Source) {
+	whole := max(p.Time, 1)
 	lines, files, never := map[Source]LineTime{}, map[string]float64{}, map[Source]bool{} // without the rule
 	for _, l := range p.Lines {
 		at := Source{File: l.File, Line: l.Line}
@@ -119,7 +121,7 @@ func (p *Profile) sources() (all []*page.Source) {
 	names := slices.SortedFunc(maps.Keys(texts), func(a, b string) int { return cmp.Or(cmp.Compare(files[b], files[a]), cmp.Compare(a, b)) })
 	for _, name := range names {
 		s := &page.Source{Name: name, Open: files[name] >= p.Time/10, Columns: []string{"Time", "Share", "Evaluated"}}
-		s.Note = fmt.Sprintf("%s, %s of the time", text.LongDuration(files[name]), text.Percent(files[name]/p.Time))
+		s.Note = fmt.Sprintf("%s, %s of the time", text.LongDuration(files[name]), text.Percent(files[name]/whole))
 		for _, row := range texts[name] {
 			if rest--; rest < 0 {
 				s.Note += ", cut off, because the page shows no more lines"
@@ -128,8 +130,8 @@ func (p *Profile) sources() (all []*page.Source) {
 			line := page.SourceLine{Number: len(s.Lines) + 1, Cells: make([]string, 3), Text: row}
 			at := Source{File: name, Line: line.Number}
 			if l, ok := lines[at]; ok && l.Evaluated+l.Time > 0 {
-				line.Heat = heatOf(l.Time / p.Time)
-				line.Cells = []string{text.Duration(l.Time), text.Percent(l.Time / p.Time), count(l.Evaluated)}
+				line.Heat = heatOf(l.Time / whole)
+				line.Cells = []string{text.Duration(l.Time), text.Percent(l.Time / whole), count(l.Evaluated)}
 			} else if never[at] {
 				line.Cells[2] = "never"
 			}
