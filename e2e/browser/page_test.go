@@ -70,7 +70,7 @@ func TestPage(t *testing.T) {
 // paths.
 func writePages(t *testing.T) []string {
 	dir := t.TempDir()
-	harness.Run(t, filepath.Join(harness.Root, "internal", "app", "page"), nil, "go", "test", "-run", "^TestPages$", ".", "-args", "-pages", dir)
+	harness.Run(t, filepath.Join(harness.Root, "cmd", "regometer", "internal", "page"), nil, "go", "test", "-run", "^TestPages$", ".", "-args", "-pages", dir)
 	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(pages), 5)
