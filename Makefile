@@ -156,7 +156,7 @@ dashboards: ## Write the Grafana dashboards, and the rules for the Prometheus op
 ##### Benchmarks
 
 .PHONY: bench
-bench: ## Measure beside OPA, histograms and DuckDB, and write docs/performance.md and the table in README.md: half an hour; BENCHFLAGS='-bench Server -runs 6' measures a part
+bench: ## Measure beside OPA, histograms and DuckDB, and write docs/performance.md and the table in README.md: two minutes a run, and ten runs; BENCHFLAGS='-bench Server -runs 6' measures a part
 	@$(find_duckdb); \
 	$(GO) run ./bench/cmd/benchtable -go $(word 3,$(GO_RELEASES)),$(word 2,$(GO_RELEASES)) $(BENCHFLAGS)
 

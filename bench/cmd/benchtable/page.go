@@ -246,6 +246,7 @@ func pages(ctx context.Context, root string) (performance, readme string, err er
 	for _, m := range configuration.FindAllSubmatch(text, -1) {
 		config[string(m[1])] = string(m[2])
 	}
+	config["runs"] = strconv.Itoa(strings.Count(string(text), "\nBenchmarkMetricsMarshaling"))
 	before, rest, found := strings.Cut(string(old), readmeStart)
 	_, after, ended := strings.Cut(rest, readmeEnd)
 	if !found || !ended {

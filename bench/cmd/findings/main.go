@@ -161,7 +161,7 @@ func (l *lab) tables(ctx context.Context, kinds []kind) (string, error) {
 			logs, bad, 100*low, 100*high, strings.Join(healthy, "; "))
 	}
 	if wrong != nil {
-		text += "A fault have " + strings.Join(wrong, "; ") + ".\n"
+		text += "These have a fault: " + strings.Join(wrong, "; ") + ".\n"
 	}
 	return text, nil
 }
@@ -271,7 +271,8 @@ func replaceTable(page, table string) error {
 }
 
 // wilson returns the 95 % interval of a share of n independent logs (Wilson
-// 1927).
+// 1927). Package contrast of the command has it too, which no other module can
+// import.
 func wilson(share, n float64) (low, high float64) {
 	const z2 = 1.959964 * 1.959964
 	middle, half := (share+z2/2/n)/(1+z2/n), math.Sqrt(z2*(share*(1-share)/n+z2/4/n/n))/(1+z2/n)
