@@ -139,7 +139,7 @@ const startAdvice = " Servers or revisions began then, and their caches were emp
 // stageAdvice says what to do if decisions are slow because of a part of
 // partStages, or because of the rest.
 var stageAdvice = [parts + 1]string{
-	ofEvaluation: " Find the expensive rules with `opa eval --profile` and the input of a slow decision.",
+	ofEvaluation: " Find the rules and lines that take the time with `regometer replay --policy`, the policy and this log.",
 	ofHTTP:       " Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may.",
 	ofCompile:    " Policies or data changed, or the paths of requests have ids in them.",
 	ofInput:      " Inputs became larger, or clients send them slowly.",

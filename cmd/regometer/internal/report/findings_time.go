@@ -107,7 +107,7 @@ func revisionSlower(r *Report) (f Finding) {
 	if found > 1 {
 		f.Text += fmt.Sprintf(" It also became slower with %s.", text.Plural(found-1, "other revision"))
 	}
-	f.Text += fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `opa eval --profile` what the change made slower.",
+	f.Text += fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `regometer replay --against` what the change made slower.",
 		name(a.Name))
 	return f
 }
