@@ -150,7 +150,7 @@ e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver, the page
 	cd e2e && GOWORK=off REGOMETER_E2E=1 REGOMETER_SOAK=$(SOAK) $(GO) test -count 1 -timeout 30m -v $(E2EFLAGS) ./...
 
 .PHONY: dashboards
-dashboards: ## Write the Grafana dashboards, and the rules for the Prometheus operator
+dashboards: ## Write the dashboard and rules over classic histograms, and the rules for the Prometheus operator
 	$(GO) run ./bench/project/dashboards
 
 ##### Benchmarks
