@@ -4,111 +4,94 @@
 package main
 
 import (
-	"context"
 	_ "embed"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"text/template"
 
-	"github.com/regometer/regometer/bench/internal/measure"
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
 )
 
 const resultsFolder = "docs/performance"
 
-// comparisons are the files that benchstat compares, and by what.
-var comparisons = []struct {
-	name, by string
-	files    []string
-}{
-	{"sides", ".file", []string{"opa.txt", "regometer.txt"}},
-	{"older", ".file", []string{"opa-older-go.txt", "regometer-older-go.txt"}},
-	{"peers", "/impl", []string{"peers.txt"}},
-}
+// The files of figures. Those of both sides have the same benchmarks, and are
+// named like the columns. In peers.txt, the columns are implementations.
+const (
+	opaFile, oursFile           = "opa.txt", "regometer.txt"
+	olderOPAFile, olderOursFile = "opa-older-go.txt", "regometer-older-go.txt"
+	peersFile                   = "peers.txt"
+)
 
-// benchstat compares files in a folder. The files are the columns' names.
-func benchstat(ctx context.Context, root, folder, format, by string, files []string) (string, error) {
-	args := []string{"tool", "-C", filepath.Join(root, "bench"), "benchstat", "-format", format, "-table", "", "-row", ".fullname", "-col", by}
-	for _, name := range files {
-		side, _, _ := strings.Cut(strings.TrimSuffix(name, ".txt"), "-")
-		args = append(args, side+"="+filepath.Join(folder, name))
-	}
-	return measure.Run(ctx, io.Discard, "", nil, "go", args...) // its warnings are of figures that are all equal
-}
-
-func printComparisons(ctx context.Context, root, folder string) error {
-	for _, c := range comparisons {
-		text, err := benchstat(ctx, root, folder, "text", c.by, c.files)
-		if err != nil {
-			return err
-		}
-		fmt.Println(text)
-	}
-	return nil
-}
-
-// A figure is a median, its confidence interval in percent, and its difference
-// from that of the first column.
-type figure struct {
-	median              float64
-	interval, different string
-}
-
-// figures are those of a comparison, by benchmark, column and unit.
-type figures map[[3]string]figure
-
-var configuration = regexp.MustCompile(`(?m)^(\w+): (.*)$`)
-
-var processors = regexp.MustCompile(`-\d+$`)
-
-// parse reads benchstat's CSV: for each unit a row of columns, a row of what
-// they contain, and a row for each benchmark.
-func parse(text string) (figures, error) {
-	r := csv.NewReader(strings.NewReader(text))
-	r.FieldsPerRecord = -1
-	rows, err := r.ReadAll()
-	all := figures{}
-	var columns, contents []string
-	for i, row := range rows {
-		switch {
-		case row[0] != "":
-			for j := 1; j+1 < min(len(row), len(contents)); j++ {
-				if unit := contents[j]; strings.Contains(unit, "/") && row[j] != "" || unit == "max-B" {
-					f := figure{interval: row[j+1]}
-					if f.median, err = strconv.ParseFloat(row[j], 64); err != nil {
-						return nil, err
-					}
-					if j+2 < min(len(row), len(contents)) && contents[j+2] == "vs base" {
-						f.different = row[j+2]
-					}
-					all[[3]string{processors.ReplaceAllString(row[0], ""), columns[j], unit}] = f
-				}
-			}
-		case i+1 < len(rows) && rows[i+1][0] == "":
-			columns = row
-		default:
-			contents = row
-		}
-	}
-	return all, err
-}
-
-// The units of benchstat.
+// The units of package benchfmt.
 const (
 	seconds     = "sec/op"
 	bytes       = "B/op"
 	allocations = "allocs/op"
 	processor   = "cpu-sec/op"
-	throughput  = "B/s"
 )
 
-// show writes a figure with three digits.
+// A cell is where a figure is in the tables.
+type cell struct{ column, benchmark, unit string }
+
+// A page writes the rows of tables.
+type page struct {
+	values  map[cell][]float64 // one of each run
+	missing error
+}
+
+// read adds the figures of a file, and returns its configuration, such as the
+// processor.
+func (p *page) read(name string) (config map[string]string, err error) {
+	files, config := benchfmt.Files{Paths: []string{name}}, map[string]string{}
+	for files.Scan() {
+		switch r := files.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return nil, r
+		case *benchfmt.Result:
+			benchmark, parts := r.Name.Parts()
+			column := strings.TrimSuffix(filepath.Base(name), ".txt")
+			for _, part := range parts {
+				if implementation, is := strings.CutPrefix(string(part), "/impl="); is {
+					column = implementation
+				} else if part[0] == '/' { // or else it is the number of processors
+					benchmark = append(benchmark[:len(benchmark):len(benchmark)], part...)
+				}
+			}
+			for _, v := range r.Values {
+				at := cell{column, string(benchmark), v.Unit}
+				p.values[at] = append(p.values[at], v.Value)
+			}
+			for _, c := range r.Config {
+				config[c.Key] = string(c.Value)
+			}
+		}
+	}
+	return config, files.Err()
+}
+
+func (p *page) sample(at cell) *benchmath.Sample {
+	values := p.values[at]
+	if len(values) == 0 {
+		p.missing = errors.Join(p.missing, fmt.Errorf("there is no %s of %s, %s", at.unit, at.benchmark, at.column))
+		values = []float64{0}
+	}
+	return benchmath.NewSample(values, &benchmath.DefaultThresholds)
+}
+
+func (p *page) summary(at cell) benchmath.Summary {
+	return benchmath.AssumeNothing.Summary(p.sample(at), 0.95)
+}
+
+// value writes a median with three digits.
+func (p *page) value(benchmark, column, unit string) string {
+	return show(p.summary(cell{column, benchmark, unit}).Center, unit)
+}
+
 func show(value float64, unit string) string {
 	if unit == allocations {
 		return fmt.Sprintf("%.0f", value)
@@ -116,7 +99,7 @@ func show(value float64, unit string) string {
 	switch name, _, _ := strings.Cut(unit, "/"); {
 	case strings.HasSuffix(name, "sec"):
 		unit = "s"
-	case unit != throughput:
+	case unit != "B/s":
 		unit = "B"
 	}
 	for _, prefix := range []struct {
@@ -130,75 +113,67 @@ func show(value float64, unit string) string {
 	return "0 " + unit
 }
 
-// A page writes the rows of tables.
-type page struct {
-	comparisons map[string]figures
-	missing     error
-}
-
-func (p *page) figure(comparison, benchmark, column, unit string) figure {
-	f, ok := p.comparisons[comparison][[3]string{benchmark, column, unit}]
-	if !ok {
-		p.missing = errors.Join(p.missing, fmt.Errorf("there is no %s of %s, %s, in %s", unit, benchmark, column, comparison))
-	}
-	return f
-}
-
-// ratio writes our figure divided by OPA's. A loss is bold.
-func (p *page) ratio(comparison, benchmark, unit, loss string) string {
-	theirs, ours := p.figure(comparison, benchmark, "opa", unit), p.figure(comparison, benchmark, "regometer", unit)
-	text := fmt.Sprintf("%.2f", ours.median/theirs.median)
-	switch {
-	case theirs.median == 0 && ours.median == 0:
+// ratio writes our figure divided by OPA's. A loss is bold, and a difference
+// that may be chance has a mark.
+func (p *page) ratio(theirs, ours cell, loss string) string {
+	a, b := p.sample(theirs), p.sample(ours)
+	before, after := p.summary(theirs).Center, p.summary(ours).Center
+	if before == 0 && after == 0 {
 		return "–"
-	case ours.median < 0.1*theirs.median:
-		text = fmt.Sprintf("%.3f", ours.median/theirs.median)
 	}
+	text := fmt.Sprintf("%.2f", after/before)
+	if after < 0.1*before {
+		text = fmt.Sprintf("%.3f", after/before)
+	}
+	c := benchmath.AssumeNothing.Compare(a, b)
 	switch {
-	case ours.different == "~" && ours.median != theirs.median:
+	case c.P > c.Alpha && before != after:
 		return text + " ~"
-	case strings.HasPrefix(ours.different, "+"):
+	case after > before:
 		return "**" + text + " " + loss + "**"
 	}
 	return text
 }
 
-// Row writes a row with the time, bytes and allocations of both sides. unit is
-// the time's.
-func (p *page) Row(comparison, unit, benchmark, title string) string {
-	cell := func(column string) string {
-		time := p.figure(comparison, benchmark, column, unit)
-		return fmt.Sprintf("%s ± %s, %s, %s", show(time.median, unit), strings.Replace(time.interval, "%", " %", 1),
-			show(p.figure(comparison, benchmark, column, bytes).median, bytes), show(p.figure(comparison, benchmark, column, allocations).median, allocations))
+// row returns a function that writes a row with the time, bytes and allocations
+// of two columns. unit is the time's.
+func (p *page) row(opa, ours, unit string) func(benchmark, title string) string {
+	return func(benchmark, title string) string {
+		side := func(column string) string {
+			interval := strings.Replace(p.summary(cell{column, benchmark, unit}).PctRangeString(), "%", " %", 1)
+			return fmt.Sprintf("%s ± %s, %s, %s", p.value(benchmark, column, unit), interval,
+				p.value(benchmark, column, bytes), p.value(benchmark, column, allocations))
+		}
+		return fmt.Sprintf("| %s | %s | %s | %s | %s |", title, side(opa), side(ours),
+			p.ratio(cell{opa, benchmark, unit}, cell{ours, benchmark, unit}, "slower"),
+			p.ratio(cell{opa, benchmark, bytes}, cell{ours, benchmark, bytes}, "more"))
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |", title, cell("opa"), cell("regometer"),
-		p.ratio(comparison, benchmark, unit, "slower"), p.ratio(comparison, benchmark, bytes, "more"))
 }
 
-// Server writes a row of the servers' table.
-func (p *page) Server(benchmark, title string) string {
+// server writes a row of the servers' table.
+func (p *page) server(benchmark, title string) string {
 	row := "| " + title + " |"
 	for _, unit := range []string{allocations, bytes, processor} {
-		row += fmt.Sprintf(" %s → %s, %s |", show(p.figure("sides", benchmark, "opa", unit).median, unit),
-			show(p.figure("sides", benchmark, "regometer", unit).median, unit), p.ratio("sides", benchmark, unit, "more"))
+		row += fmt.Sprintf(" %s → %s, %s |", p.value(benchmark, "opa", unit), p.value(benchmark, "regometer", unit),
+			p.ratio(cell{"opa", benchmark, unit}, cell{"regometer", benchmark, unit}, "more"))
 	}
 	return row
 }
 
-// Added writes what a benchmark of ours has more than another one.
-func (p *page) Added(benchmark, than, unit string) string {
-	return show(p.figure("sides", benchmark, "regometer", unit).median-p.figure("sides", than, "regometer", unit).median, unit)
+// added writes what a benchmark of ours has more than another one.
+func (p *page) added(benchmark, than, unit string) string {
+	return show(p.summary(cell{"regometer", benchmark, unit}).Center-p.summary(cell{"regometer", than, unit}).Center, unit)
 }
 
-// Peers writes a row with the figures of implementations. Those of others may
+// peers writes a row with the figures of implementations. Those of others may
 // be missing: there may be no DuckDB.
-func (p *page) Peers(benchmark, unit, title string, implementations ...string) string {
+func (p *page) peers(benchmark, unit, title string, implementations ...string) string {
 	row := "| " + title + " |"
 	for _, name := range implementations {
-		if _, ok := p.comparisons["peers"][[3]string{benchmark, name, unit}]; !ok && name != "regometer" {
+		if len(p.values[cell{name, benchmark, unit}]) == 0 && name != "regometer" {
 			row += " – |"
 		} else {
-			row += " " + show(p.figure("peers", benchmark, name, unit).median, unit) + " |"
+			row += " " + p.value(benchmark, name, unit) + " |"
 		}
 	}
 	return row
@@ -213,56 +188,44 @@ const (
 	readmeEnd   = "<!-- measured: end -->\n"
 )
 
-// pages returns the texts of docs/performance.md and README.md.
-func pages(ctx context.Context, root string) (performance, readme string, err error) {
-	p := &page{comparisons: map[string]figures{}}
-	for _, c := range comparisons {
-		text, err := benchstat(ctx, root, filepath.Join(root, resultsFolder), "csv", c.by, c.files)
-		if err == nil {
-			p.comparisons[c.name], err = parse(text)
-		}
+// pages returns the texts of docs/performance.md and README.md by their names.
+func pages(root string) (map[string]string, error) {
+	p, config := &page{values: map[cell][]float64{}}, map[string]string{}
+	for _, name := range []string{peersFile, olderOPAFile, olderOursFile, oursFile, opaFile} {
+		of, err := p.read(filepath.Join(root, resultsFolder, name))
 		if err != nil {
-			return "", "", err
+			return nil, err
 		}
+		maps.Copy(config, of)
 	}
+	config["runs"] = fmt.Sprint(len(p.values[cell{"opa", "MetricsMarshaling", seconds}]))
 	t, err := template.New("").Funcs(template.FuncMap{
-		"row":       func(name, title string) string { return p.Row("sides", seconds, name, title) },
-		"old":       func(name, title string) string { return p.Row("older", seconds, name, title) },
-		"processor": func(name, title string) string { return p.Row("sides", processor, name, title) },
-		"server":    p.Server, "added": p.Added, "peers": p.Peers,
-		"value": func(name, column, unit string) string {
-			return show(p.figure("peers", name, column, unit).median, unit)
-		},
+		"row": p.row("opa", "regometer", seconds), "old": p.row("opa-older-go", "regometer-older-go", seconds),
+		"processor": p.row("opa", "regometer", processor), "server": p.server, "added": p.added, "peers": p.peers, "value": p.value,
 	}).Parse(pageText)
-	if err != nil {
-		return "", "", err
-	}
-	config := map[string]string{}
-	text, err := os.ReadFile(filepath.Join(root, resultsFolder, comparisons[0].files[0]))
-	old, readmeErr := os.ReadFile(filepath.Join(root, "README.md"))
+	readme, readmeErr := os.ReadFile(filepath.Join(root, "README.md"))
 	if err := errors.Join(err, readmeErr); err != nil {
-		return "", "", err
+		return nil, err
 	}
-	for _, m := range configuration.FindAllSubmatch(text, -1) {
-		config[string(m[1])] = string(m[2])
-	}
-	config["runs"] = strconv.Itoa(strings.Count(string(text), "\nBenchmarkMetricsMarshaling"))
-	before, rest, found := strings.Cut(string(old), readmeStart)
+	before, rest, found := strings.Cut(string(readme), readmeStart)
 	_, after, ended := strings.Cut(rest, readmeEnd)
 	if !found || !ended {
-		return "", "", errors.New("README.md lacks the lines around its table")
+		return nil, errors.New("README.md lacks the lines around its table")
 	}
-	var b, table strings.Builder
-	err = errors.Join(t.Execute(&b, config), t.ExecuteTemplate(&table, "readme", config), p.missing)
-	return strings.TrimLeft(b.String(), "\n"), before + readmeStart + table.String() + readmeEnd + after, err
+	var text, table strings.Builder
+	err = errors.Join(t.Execute(&text, config), t.ExecuteTemplate(&table, "readme", config), p.missing)
+	return map[string]string{
+		"docs/performance.md": strings.TrimLeft(text.String(), "\n"),
+		"README.md":           before + readmeStart + table.String() + readmeEnd + after,
+	}, err
 }
 
-func writePages(ctx context.Context, root string) error {
-	performance, readme, err := pages(ctx, root)
-	if err != nil {
-		return err
+func writePages(root string) error {
+	texts, err := pages(root)
+	for name, text := range texts {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, name), []byte(text), 0o666)
+		}
 	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(root, "docs", "performance.md"), []byte(performance), 0o644),
-		os.WriteFile(filepath.Join(root, "README.md"), []byte(readme), 0o644))
+	return err
 }
