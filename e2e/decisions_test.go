@@ -88,18 +88,6 @@ func (d *decisions) add(t *testing.T, line string) {
 	}
 }
 
-// of returns the durations of the stages that match, sorted.
-func (d *decisions) of(match func(stage) bool) []int64 {
-	var all []int64
-	for s, durations := range d.durations {
-		if match(s) {
-			all = append(all, durations...)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 // seconds returns the sum of durations.
 func seconds(durations []int64) float64 {
 	var sum int64

@@ -24,30 +24,43 @@ import (
 )
 
 // TestExtAuthz tests a program that makes decisions without OPA's server. The
-// plugin gets all of them from the decision log.
+// plugin gets all of them from the decision log, and counts them once, by path,
+// outcome and stage.
 func TestExtAuthz(t *testing.T) {
 	harness.Need(t)
-	binary := harness.ExtAuthz(t)
+	binary := harness.ExtAuthz(t) // alone, because others measure times
 	t.Parallel()
-	for _, path := range []string{"envoy/authz/allow", "envoy/authz/decision"} {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			startEnvoyServer(t, binary, path, true).checkCounts(t)
-		})
+	e := startEnvoyServer(t, binary)
+	want := e.askAll(t, long(200, 50))
+	decisions := 0
+	for _, n := range want {
+		decisions += n
 	}
-	// Without a decision log the plugin does not get these decisions. It counts
-	// the decisions of OPA's server, and OPA's log has a warning.
-	t.Run("no decision log", func(t *testing.T) {
-		t.Parallel()
-		e := startEnvoyServer(t, binary, "envoy/authz/allow", false)
-		e.askAll(t, 1)
-		settled := awaitScrapes(t, e.monitor)
-		for _, query := range []string{`sum(opa_decisions_total)`, `sum(opa_decisions_total{path="envoy/authz/usual"})`} {
-			assert.EqualValues(t, byServer, e.monitor.number(t, query, settled), query)
-		}
-		assert.Contains(t, e.Words(t), "The plugin sees no decisions of envoy_ext_authz_grpc, because decision_logs.plugin does not name it.")
-	})
+	// A client that did not wait had gone before OPA counted the decision.
+	var got map[[2]string]int
+	for deadline := time.Now().Add(time.Minute); !maps.Equal(want, got) && time.Now().Before(deadline); {
+		got = e.monitor.byLabels(t, "opa_decisions_total > 0", awaitScrapes(t, e.monitor), [2]string{"path", "outcome"})
+	}
+	require.Equal(t, want, got)
+	settled := awaitScrapes(t, e.monitor)
+	for query, n := range map[string]int{
+		`opa_decision_received_total{source="server"}`:          byServer,
+		`opa_decision_received_total{source="decision_log"}`:    decisions - byServer,
+		`opa_decision_errors_total{code="eval_conflict_error"}`: want[[2]string{envoyPath, "error"}],
+		`sum(opa_decision_stage_unfinished_total) or vector(0)`: 0,
+		`sum(opa_decision_label_overflow_total)`:                0,
+		`sum(opa_decision_values_invalid_total)`:                0,
+		`sum(opa_decision_plugin_failures_total)`:               0,
+		`count(regometer_build_info{dropin!=""})`:               1,
+	} {
+		assert.EqualValues(t, n, e.monitor.number(t, query, settled), query)
+	}
+	testNativeHistograms(t, &fleet{native: e.monitor, settled: settled, logged: readDecisions(t, e.opa)})
 }
+
+// envoyPath is the path of the decisions about Envoy's requests, whose results
+// are objects.
+const envoyPath = "envoy/authz/decision"
 
 // A check is a request that Envoy asks about, and the expected answer.
 type check struct {
@@ -75,23 +88,19 @@ const byServer = 7
 type envoyServer struct {
 	*opa
 	monitor *monitor
-	path    string
 	client  authv3.AuthorizationClient
 }
 
-func startEnvoyServer(t *testing.T, binary, path string, decisionLog bool) *envoyServer {
+func startEnvoyServer(t *testing.T, binary string) *envoyServer {
 	address, diagnostic := harness.FreeAddress(t), harness.FreeAddress(t)
 	// The documented configuration, with addresses and path of this test.
 	var config struct {
 		Plugins      map[string]map[string]any `yaml:"plugins"`
-		DecisionLogs map[string]any            `yaml:"decision_logs,omitempty"`
+		DecisionLogs map[string]any            `yaml:"decision_logs"`
 	}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(snippets(t, "envoy.md", "yaml")[0]), &config))
-	maps.Copy(config.Plugins["envoy_ext_authz_grpc"], map[string]any{"addr": address, "path": path})
+	maps.Copy(config.Plugins["envoy_ext_authz_grpc"], map[string]any{"addr": address, "path": envoyPath})
 	config.DecisionLogs["console"] = true
-	if !decisionLog {
-		config.DecisionLogs = nil
-	}
 	text, err := yaml.Marshal(config)
 	require.NoError(t, err)
 	s := startProgram(t, "envoy", binary, string(text), "--log-level", "info", "--diagnostic-addr", diagnostic, "testdata/envoy/authz.rego")
@@ -100,7 +109,7 @@ func startEnvoyServer(t *testing.T, binary, path string, decisionLog bool) *envo
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = connection.Close() })
 	m := startMonitor(t, map[string]string{"envoy": diagnostic}, monitorOptions{})
-	return &envoyServer{s, m, path, authv3.NewAuthorizationClient(connection)}
+	return &envoyServer{s, m, authv3.NewAuthorizationClient(connection)}
 }
 
 // check asks as Envoy does, and returns an error if the answer is not the
@@ -129,7 +138,7 @@ func (e *envoyServer) check(ctx context.Context, c check) error {
 // decisions by path and outcome.
 func (e *envoyServer) askAll(t *testing.T, times int) map[[2]string]int {
 	const clients, cancelled = 4, 2
-	made := map[[2]string]int{{"envoy/authz/usual", "allowed"}: byServer, {e.path, slow.outcome}: cancelled}
+	made := map[[2]string]int{{"envoy/authz/usual", "allowed"}: byServer, {envoyPath, slow.outcome}: cancelled}
 	var all sync.WaitGroup
 	for range clients {
 		all.Go(func() {
@@ -142,7 +151,7 @@ func (e *envoyServer) askAll(t *testing.T, times int) map[[2]string]int {
 	}
 	all.Wait()
 	for _, c := range checks {
-		made[[2]string{e.path, c.outcome}] += clients * times
+		made[[2]string{envoyPath, c.outcome}] += clients * times
 	}
 	for range cancelled {
 		assert.NoError(t, e.check(t.Context(), slow))
@@ -152,36 +161,4 @@ func (e *envoyServer) askAll(t *testing.T, times int) map[[2]string]int {
 	}
 	require.False(t, t.Failed())
 	return made
-}
-
-// checkCounts: all decisions are counted once, by path, outcome and stage.
-func (e *envoyServer) checkCounts(t *testing.T) {
-	m := e.monitor
-	want := e.askAll(t, long(200, 50))
-	decisions := 0
-	for _, n := range want {
-		decisions += n
-	}
-	// A client that did not wait had gone before OPA counted the decision.
-	var got map[[2]string]int
-	for deadline := time.Now().Add(time.Minute); !maps.Equal(want, got) && time.Now().Before(deadline); {
-		got = m.byLabels(t, "opa_decisions_total > 0", awaitScrapes(t, m), [2]string{"path", "outcome"})
-	}
-	require.Equal(t, want, got)
-	settled := awaitScrapes(t, m)
-	failed := want[[2]string{e.path, "error"}]
-	for query, n := range map[string]int{
-		`opa_decision_received_total{source="server"}`:          byServer,
-		`opa_decision_received_total{source="decision_log"}`:    decisions - byServer,
-		`opa_decision_errors_total{code="eval_conflict_error"}`: failed,
-		`sum(opa_decision_errors_total)`:                        failed,
-		`sum(opa_decision_stage_unfinished_total) or vector(0)`: 0,
-		`sum(opa_decision_label_overflow_total)`:                0,
-		`sum(opa_decision_values_invalid_total)`:                0,
-		`sum(opa_decision_plugin_failures_total)`:               0,
-		`count(regometer_build_info{dropin!=""})`:               1,
-	} {
-		assert.EqualValues(t, n, m.number(t, query, settled), query)
-	}
-	testNativeHistograms(t, &fleet{native: m, settled: settled, logged: readDecisions(t, e.opa)})
 }

@@ -45,9 +45,7 @@ func TestFleet(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *fleet){
 		"totals":             testTotals,
 		"native histograms":  testNativeHistograms,
-		"quantiles":          testQuantiles,
 		"classic histograms": testClassicHistograms,
-		"self times":         testSelfTimes,
 		"dashboards":         testDashboards,
 		"rules":              testRules,
 		"lint":               testLint,
@@ -130,22 +128,6 @@ func testTotals(t *testing.T, f *fleet) {
 			assert.Zero(t, m.number(t, "sum(opa_decision_"+family+"_total)", f.settled), family)
 		}
 	}
-}
-
-// testSelfTimes: within the handler, self times count nothing twice and leave
-// nothing out.
-func testSelfTimes(t *testing.T, f *fleet) {
-	handler := func(path string) float64 {
-		return seconds(f.logged.of(func(s stage) bool { return s.name == "server_handler" && (path == "" || s.path == path) }))
-	}
-	for _, path := range []string{"authz/allow", "catalog/matches", "directory/on_call", "other"} {
-		got := f.native.number(t, `sum(opa_decision_path_self_seconds_total{path="`+path+`"})`, f.settled)
-		assert.InEpsilon(t, handler(path), got, 0.001, path)
-	}
-	// Ad-hoc queries have no handler's time: all of their time is outside.
-	queries := seconds(f.logged.of(func(s stage) bool { return s.path == "(query)" && s.name != "rego_external_resolve" }))
-	got := f.native.number(t, "sum(opa_decision_stage_self_seconds_total)", f.settled)
-	assert.InEpsilon(t, handler(""), got-queries, 0.001)
 }
 
 // testRules: Prometheus evaluates the rules without errors. Each recording rule

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -14,14 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// quantiles are the tested quantiles.
-var quantiles = []float64{0, 0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1}
-
-// maxRatio limits the ratio of a quantile of Prometheus and the exact one. Both
-// are in the same bucket of schema 5, which is 2.2 % wide, and Prometheus may
-// interpolate to any number in the bucket.
-var maxRatio = math.Exp2(1.0/32) + 1e-9
 
 // pathStages are the stages that have histograms by path.
 var pathStages = []string{"server_handler", "rego_query_eval"}
@@ -78,46 +69,6 @@ func checkHistogram(t *testing.T, key stage, h *histogram.FloatHistogram, durati
 // 2^((i-1)/2^schema) < ns/10^9 ≤ 2^(i/2^schema).
 func bucketOf(ns int64, schema int32) int32 {
 	return int32(math.Ceil(math.Ldexp(math.Log2(float64(ns)/1e9), int(schema))))
-}
-
-// testQuantiles compares histogram_quantile over all servers with the exact
-// quantiles of the union of their decision logs.
-func testQuantiles(t *testing.T, f *fleet) {
-	for by, family := range map[string]string{
-		"stage": "opa_decision_stage_duration_seconds",
-		"path":  `opa_decision_path_duration_seconds{stage="rego_query_eval"}`,
-	} {
-		worst := 1.0
-		for _, q := range quantiles {
-			query := fmt.Sprintf("histogram_quantile(%v, sum by (%s) (%s))", q, by, family)
-			vector := f.native.vector(t, query, f.settled)
-			assert.GreaterOrEqual(t, len(vector), 4, query)
-			for _, s := range vector {
-				name := s.Metric.Get(by)
-				durations := f.logged.of(func(s stage) bool {
-					return by == "stage" && s.name == name || s == stage{name, "rego_query_eval"}
-				})
-				require.NotEmpty(t, durations, name)
-				ratio := quantileError(s.F*1e9, q, durations)
-				assert.LessOrEqual(t, ratio, maxRatio, "%s of %s: %v ns", query, name, s.F*1e9)
-				worst = max(worst, ratio)
-			}
-		}
-		t.Logf("quantiles by %s: at most %.2f %% from the exact ones", by, 100*(worst-1))
-	}
-}
-
-// quantileError returns the ratio of got and the exact quantile, the sample at
-// nearest rank ⌈q·n⌉. Prometheus counts ranks from the upper end for q ≥ 0.5,
-// and means the next sample if q·n is an integer.
-func quantileError(got, q float64, sorted []int64) float64 {
-	rank := q*float64(len(sorted)) - 1
-	least := math.Inf(1)
-	for _, rank := range []float64{math.Ceil(rank - 1e-6), math.Floor(rank+1e-6) + 1} {
-		exact := float64(sorted[min(max(int(rank), 0), len(sorted)-1)])
-		least = min(least, max(got/exact, exact/got))
-	}
-	return least
 }
 
 // testClassicHistograms: the classic buckets are exact too, and their bounds

@@ -4,15 +4,11 @@
 package e2e
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"regexp"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,28 +34,17 @@ func TestDecisionLogArrives(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var arrived atomic.Int64
-			service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				text, err := gzip.NewReader(r.Body)
-				if !assert.NoError(t, err) {
-					return
-				}
-				var events []struct{}
-				assert.NoError(t, json.NewDecoder(text).Decode(&events))
-				arrived.Add(int64(len(events)))
-			}))
-			t.Cleanup(service.Close)
-			log := map[string]any{"service": "log", "reporting": map[string]any{"min_delay_seconds": 1, "max_delay_seconds": 2}}
-			plugins := map[string]any{}
-			if !c.loses {
-				log["plugin"], plugins["regometer"] = "regometer", map[string]any{}
+			control := startControl(t)
+			control.refused.Store(0)
+			log := uploads(nil)
+			config := control.config(nil)
+			config["decision_logs"] = log
+			if c.loses {
+				delete(config, "plugins")
+			} else {
+				log["plugin"] = "regometer"
 			}
-			s := startProgram(t, c.name, c.binary, asJSON(t, map[string]any{
-				"services":      map[string]any{"log": map[string]any{"url": service.URL}},
-				"decision_logs": log,
-				"status":        map[string]any{"prometheus": true},
-				"plugins":       plugins,
-			}))
+			s := startProgram(t, c.name, c.binary, asJSON(t, config))
 			status, body, err := harness.Ask(t.Context(), http.MethodPut, s.url("/v1/policies/app"), policy, "")
 			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, status, body)
@@ -79,11 +64,11 @@ func TestDecisionLogArrives(t *testing.T) {
 			metrics := s.scrape(t)
 			require.NoError(t, s.Cmd.Process.Signal(os.Interrupt)) // OPA uploads the rest
 			<-s.Exited
-			t.Logf("%d of %d events arrived", arrived.Load(), n)
+			t.Logf("%d of %d events arrived", control.events.Load(), n)
 			if c.loses {
-				assert.Less(t, arrived.Load(), int64(n/2))
+				assert.Less(t, control.events.Load(), int64(n/2))
 			} else {
-				assert.EqualValues(t, n, arrived.Load())
+				assert.EqualValues(t, n, control.events.Load())
 				assert.Contains(t, metrics, fmt.Sprintf("\nopa_decision_log_events_total %d\n", n))
 				assert.Contains(t, metrics, fmt.Sprintf("\nopa_decision_received_total{source=\"server\"} %d\n", n))
 			}

@@ -22,7 +22,6 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/scrape"
-	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/teststorage"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,10 +42,9 @@ type monitor struct {
 
 // monitorOptions say how a monitor differs from dashboards/prometheus.yaml.
 type monitorOptions struct {
-	classic           bool          // no native histograms
-	createdTimestamps bool          // --enable-feature=created-timestamp-zero-ingestion
-	interval          time.Duration // scrapeInterval if it is 0
-	rules             []string      // files
+	classic  bool          // no native histograms
+	interval time.Duration // scrapeInterval if it is 0
+	rules    []string      // files
 }
 
 func newMonitor(db *teststorage.TestStorage) *monitor {
@@ -61,13 +59,11 @@ var promqlParser = parser.NewParser(parser.Options{})
 // startMonitor scrapes addresses, with the names of their instances, until the
 // test ends.
 func startMonitor(t *testing.T, targets map[string]string, o monitorOptions) *monitor {
-	m := newMonitor(teststorage.New(t, func(options *tsdb.Options) { options.EnableSTAsZeroSample = o.createdTimestamps }))
+	m := newMonitor(teststorage.New(t))
 	m.targets = len(targets)
 	registry, log := prometheus.NewRegistry(), promslog.NewNopLogger()
 	scraper, err := scrape.NewManager(&scrape.Options{
-		DiscoveryReloadInterval:           model.Duration(10 * time.Millisecond),
-		EnableStartTimestampZeroIngestion: o.createdTimestamps,
-		ParseST:                           o.createdTimestamps,
+		DiscoveryReloadInterval: model.Duration(10 * time.Millisecond),
 	}, log, nil, nil, m.db, registry)
 	require.NoError(t, err)
 	c := scrapeConfig(t, o)
@@ -199,17 +195,4 @@ func (m *monitor) matrix(t *testing.T, query string, start, end time.Time, step 
 // hasData reports whether there is a histogram that is not empty, or a number.
 func hasData(v promql.Vector) bool {
 	return slices.ContainsFunc(v, func(s promql.Sample) bool { return s.H != nil && s.H.Count > 0 || s.H == nil && !math.IsNaN(s.F) })
-}
-
-// span returns when the first and the last sample of a counter were taken.
-func (m *monitor) span(t *testing.T, selector string, at time.Time) (first, last time.Time) {
-	q, err := m.engine.NewInstantQuery(t.Context(), m.db, nil, selector+"[1h]", at)
-	series, err := m.query(t, q, err).Matrix()
-	require.NoError(t, err)
-	require.NotEmpty(t, series, selector)
-	begin, end := int64(math.MaxInt64), int64(0)
-	for _, s := range series {
-		begin, end = min(begin, s.Floats[0].T), max(end, s.Floats[len(s.Floats)-1].T)
-	}
-	return time.UnixMilli(begin), time.UnixMilli(end)
 }

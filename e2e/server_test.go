@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -29,9 +28,8 @@ type opa struct {
 	*harness.Process
 	name, address string
 
-	mu        sync.Mutex
-	sent      map[[2]string]int // decisions that run asked for, by path and outcome
-	latencies []time.Duration   // of run's requests
+	mu   sync.Mutex
+	sent map[[2]string]int // decisions that run asked for, by path and outcome
 }
 
 // startOPA starts a server and waits until its bundles are activated.

@@ -23,8 +23,9 @@ import (
 
 const (
 	soakClients = 4
-	soakRate    = 50 // requests per second of each client
-	soakedApps  = 5  // packages that all policies have: with five more there are labels for all
+	soakRate    = 200  // requests per second of each client
+	maxSeries   = 3500 // of a text scrape, as docs/operating.md says
+	soakedApps  = 5    // packages that all policies have: with five more there are labels for all
 
 	// maxSoakGrowth limits the growth of the heap in use, in bytes, from the
 	// first third of a soak to the last: to less than 20 for each decision
@@ -38,10 +39,11 @@ const (
 	lastRevision = 1_000_000
 )
 
-// TestSoak puts load on a server. Meanwhile its policy and its configuration
-// change every few seconds, and two scrapers read its metrics. At the end each
-// decision must be counted by its path and outcome, the heap must be as large
-// as in the beginning, and no goroutine may remain.
+// TestSoak puts load on a server, also with invented paths and inputs.
+// Meanwhile its policy and its configuration change every few seconds, and two
+// scrapers read its metrics. At the end each decision must be counted by its
+// path and outcome, the series must be within their limit, the heap must be as
+// large as in the beginning, and no goroutine may remain.
 func TestSoak(t *testing.T) {
 	harness.EndToEnd(t)
 	duration := long(time.Minute, 20*time.Second)
@@ -86,8 +88,8 @@ func TestSoak(t *testing.T) {
 			assert.True(t, err == nil && status == http.StatusOK, "a scrape: HTTP status %d, %v", status, err)
 		})
 	}
-	var samples []usage
-	each(max(duration/60, time.Second), func(int) { samples = append(samples, s.usage(t)) })
+	var samples []int64
+	each(max(duration/60, time.Second), func(int) { samples = append(samples, s.heap(t)) })
 	s.run(t, soakWork, duration, soakClients, soakRate)
 	stop()
 	background.Wait()
@@ -97,17 +99,18 @@ func TestSoak(t *testing.T) {
 	s.awaitRevision(t, fmt.Sprint("revision ", lastRevision))
 
 	third := len(samples) / 3
-	first, last := medianHeap(samples[:third]), medianHeap(samples[len(samples)-third:])
+	first, last := median(samples[:third]), median(samples[len(samples)-third:])
 	after := s.goroutines(t, control, 10*time.Second)
 	policies, configurations := control.downloads("bundle.tar.gz"), control.downloads("discovery.tar.gz")
-	t.Logf("%d policies, %d configurations; heap %d, %d, then %d kB; resident %d, then %d kB; %d goroutines, then %d", policies, configurations,
-		first>>10, medianHeap(samples[third:2*third])>>10, last>>10, samples[third].rss>>10, samples[len(samples)-1].rss>>10, before, after)
+	t.Logf("%d policies, %d configurations; heap %d, %d, then %d kB; %d goroutines, then %d", policies, configurations,
+		first>>10, median(samples[third:2*third])>>10, last>>10, before, after)
 
 	want := map[string]float64{}
 	for key, n := range s.sent {
 		want[fmt.Sprintf("outcome=%q path=%q", key[1], key[0])] = float64(n)
 	}
 	assert.Equal(t, want, counters(s.families(t)["opa_decisions_total"]))
+	assert.LessOrEqual(t, s.countSeries(t), maxSeries, "series")
 	assert.LessOrEqual(t, last, first+maxSoakGrowth, "the heap")
 	assert.LessOrEqual(t, after, before+maxSoakGoroutines, "goroutines")
 	reloads := int(duration / (10 * time.Second))
@@ -118,9 +121,9 @@ func TestSoak(t *testing.T) {
 // renew makes the nth policy, with a random number of applications, and the nth
 // configuration. All policies have the rules that the workload asks for.
 func (c *control) renew(t *testing.T, r *rand.Rand, n int) {
-	modules, _ := applications("app", soakedApps+r.IntN(6))
-	for i := range modules {
-		modules[i] += fmt.Sprintf("\nhelper_%d := %d", n, r.IntN(100))
+	var modules []string
+	for i := range soakedApps + r.IntN(6) {
+		modules = append(modules, fmt.Sprintf("package more.app%02d\nallow := true\nhelper_%d := %d", i, n, r.IntN(100)))
 	}
 	version := fmt.Sprint("revision ", n)
 	config := c.config(nil)
@@ -131,18 +134,34 @@ func (c *control) renew(t *testing.T, r *rand.Rand, n int) {
 	c.activate(t, version, modules...)
 }
 
-// soakWork mixes the other workloads, in equal shares from beginning to end.
+// soakWork mixes the other workloads, and requests with invented paths and
+// inputs, in equal shares from beginning to end.
 func soakWork(r *rand.Rand, _ float64) question {
+	q := question{method: http.MethodPost, body: inventedInput()}
 	switch roll := r.Float64(); {
-	case roll < 0.5:
+	case roll < 0.3:
 		return gateway(r, 0)
-	case roll < 0.7:
+	case roll < 0.4:
 		return calls(r, 0)
-	case roll < 0.75:
+	case roll < 0.45:
 		return search(r, 0)
+	case roll < 0.6:
+		q.label, q.outcome = fmt.Sprintf("more/app%02d/allow", r.IntN(soakedApps)), "allowed"
+	case roll < 0.7:
+		q.label, q.outcome = "authz/decision", "denied"
+	default:
+		folder := []string{"", "authz/", "catalog/x/"}[r.IntN(3)]
+		q.path, q.label, q.outcome = fmt.Sprintf("/v1/data/%sinvented-%x/%d", folder, rand.Uint64(), r.IntN(1000)), "other", "undefined"
+		return q
 	}
-	path := fmt.Sprintf("more/app%02d/allow", r.IntN(soakedApps))
-	return question{method: http.MethodPost, path: "/v1/data/" + path + "?instrument=true", body: inventedInput(), label: path, outcome: "allowed"}
+	q.path = "/v1/data/" + q.label + "?instrument=true"
+	return q
+}
+
+// inventedInput has names and values that look like metrics.
+func inventedInput() string {
+	return fmt.Sprintf(`{"input": {"user": "user-%x", "action": "timer_%x_ns", "metrics": {"timer_stage_%[2]x_ns": %d, "counter_%[1]x": 1}}}`,
+		rand.Uint64(), rand.Uint64(), rand.IntN(1_000_000))
 }
 
 // goroutines returns the least number of goroutines that a server has within
@@ -157,7 +176,19 @@ func (s *opa) goroutines(t *testing.T, c *control, d time.Duration) int {
 	return least
 }
 
-func medianHeap(samples []usage) int64 {
-	samples = slices.SortedFunc(slices.Values(samples), func(a, b usage) int { return int(a.heap - b.heap) })
-	return samples[len(samples)/2].heap
+func median(samples []int64) int64 {
+	return slices.Sorted(slices.Values(samples))[len(samples)/2]
+}
+
+// heap returns the bytes in use after a garbage collection.
+func (s *opa) heap(t *testing.T) int64 {
+	s.get(t, "/debug/pprof/heap?gc=1", "")
+	return int64(s.gauge(t, "go_memstats_heap_alloc_bytes"))
+}
+
+// gauge returns the value of a metric without labels.
+func (s *opa) gauge(t *testing.T, name string) float64 {
+	metrics := s.families(t)[name].GetMetric()
+	require.Len(t, metrics, 1, name)
+	return metrics[0].GetGauge().GetValue()
 }

@@ -15,16 +15,6 @@ import (
 	"github.com/regometer/regometer/e2e/harness"
 )
 
-// applications returns policies, each in a package of its own with one rule,
-// and the paths of the rules.
-func applications(name string, n int) (modules, paths []string) {
-	for i := range n {
-		modules = append(modules, fmt.Sprintf("package more.%s%02d\nallow := true", name, i))
-		paths = append(paths, fmt.Sprintf("more/%s%02d/allow", name, i))
-	}
-	return modules, paths
-}
-
 // TestDecisionLogIsTheUsers: a binary of `regometer build` counts each decision
 // once, whether users log, upload, drop or mask it.
 func TestDecisionLogIsTheUsers(t *testing.T) {
