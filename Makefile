@@ -9,6 +9,7 @@ E2EFLAGS ?=
 UPSTREAM ?=
 SOAK ?=
 BENCHFLAGS ?=
+FINDINGSFLAGS ?= -seeds 3 -healthy 1
 DISTFLAGS ?=
 PLATFORMS ?=
 VERSION ?=
@@ -70,7 +71,7 @@ test-slow: ## Run the tests of all modules, also those that build OPA or read lo
 # goroutines only in collect, and to read logs as package report does. The tests
 # of ALIKE use a histogram from one goroutine, or read logs as others here do.
 SEQUENTIAL := /bench/|/cmd/regometer/internal/(chart|compare|contents|gotool|ociimage|opabuild|outfile|output|page|samplelog|text)$$|/cmd/regometer$$|/(groupby|logread|outcome|stages|verdicts)$$
-ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|RecordManyOfOneBucket|RepeatsBeyondLimit|ZipMembersBounded)$$
+ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit|ZipMembersBounded)$$
 
 .PHONY: race
 race: ## Run the tests of code with goroutines under the race detector
@@ -161,8 +162,8 @@ bench: ## Measure beside OPA, histograms and DuckDB, and write docs/performance.
 	$(GO) run ./bench/cmd/benchtable -go $(word 3,$(GO_RELEASES)),$(word 2,$(GO_RELEASES)) $(BENCHFLAGS)
 
 .PHONY: findings
-findings: ## Plant faults in decision logs, and print what the report finds; FINDINGSFLAGS="-seeds 5 -write docs/report.md"
-	$(GO) run ./bench/cmd/findings $(FINDINGSFLAGS)
+findings: ## Plant faults in decision logs, and print what the report finds; FINDINGSFLAGS="-seeds 5 -healthy 2 -write docs/report.md"
+	$(TEST) -timeout 0 ./cmd/regometer/internal/report -run '^TestFindings$$' -v -args $(FINDINGSFLAGS)
 
 .PHONY: bench-quick
 bench-quick: ## Run the benchmarks of docs/performance.md once, with and without the drop-in

@@ -42,19 +42,23 @@ func RuleNames() []string {
 // character.
 func find(r *Report) (found []Finding) {
 	for _, rule := range rules {
+		var own Finding
+		if rule.find != nil {
+			own = rule.find(r)
+		}
 		for _, f := range r.byScan {
-			if f.Rule == rule.name {
-				f.Severity = cmp.Or(f.Severity, rule.severity)
+			if f.Rule == rule.name && (own.Text == "" || f.Revision != own.Revision) {
 				found = append(found, f)
 			}
 		}
-		if rule.find == nil {
-			continue
+		if own.Rule = rule.name; own.Text != "" {
+			found = append(found, own)
 		}
-		if f := rule.find(r); f.Text != "" {
-			f.Rule, f.Severity = rule.name, cmp.Or(f.Severity, rule.severity)
-			found = append(found, f)
-		}
+	}
+	for i := range found {
+		f := &found[i]
+		at := slices.IndexFunc(rules, func(rule rule) bool { return rule.name == f.Rule })
+		f.Severity = cmp.Or(f.Severity, rules[at].severity)
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) })
 	return found
@@ -157,9 +161,9 @@ func (r *Report) scanned(rules ...string) bool {
 	return slices.ContainsFunc(r.byScan, func(f Finding) bool { return slices.Contains(rules, f.Rule) })
 }
 
-// slowerElsewhere reports whether a scan says which decisions are slow.
+// slowerElsewhere reports whether a scan says which decisions are usually slow.
 func (r *Report) slowerElsewhere() bool {
-	return r.scanned("latency_rose", "server_slower", "client_slower", "revision_slower", "group_slower")
+	return slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Figures["factor"] > 0 && f.Severity == Fault })
 }
 
 func interrupted(r *Report) string {

@@ -106,8 +106,9 @@ func clockOff(r *Report) (f Finding) {
 		}
 		begin, end := float64(x.First-first), float64(x.Last-last)
 		near := math.Abs(begin) / 8
-		agree := !slices.ContainsFunc(others, func(o Member) bool {
-			return float64(o.First-first) > near || float64(last-o.Last) > near
+		between := func(o Member) float64 { return float64(o.Last-o.First) / float64(o.Decisions()) } // two of its decisions
+		agree := between(x) < near && !slices.ContainsFunc(others, func(o Member) bool {
+			return float64(o.First-first) > near || float64(last-o.Last) > near || between(o) > near
 		})
 		// Of few servers, one may have replaced another one.
 		replaced := len(others) < clockServers && math.Abs(begin) > float64(x.Last-x.First)/4

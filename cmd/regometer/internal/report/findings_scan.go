@@ -37,6 +37,9 @@ func findScanned(r *Report, s *scan) (found []Finding) {
 	started := map[kind]bool{}
 	for i := range clusters {
 		c := &clusters[i]
+		if c.kind == shifted && slices.ContainsFunc(clusters, func(o cluster) bool { return o.kind == repeated && s.explains(&o, c) }) {
+			continue
+		}
 		f := s.describe(r, c)
 		// The largest start speaks for others.
 		if f.Text == "" || compiles && c.kind == slow && f.Stage == compileStage || f.start && started[c.kind] {
@@ -46,6 +49,19 @@ func findScanned(r *Report, s *scan) (found []Finding) {
 		found = append(found, f)
 	}
 	return found
+}
+
+// explains reports whether most decisions that have the feature of c are in o.
+func (s *scan) explains(o, c *cluster) bool {
+	has, both := 0, 0
+	for i := c.first; i <= c.last; i++ {
+		if e := &s.events[i]; c.subject.has(e) && c.of(e) == 1 {
+			if has++; o.has(i, e) {
+				both++
+			}
+		}
+	}
+	return float64(both) >= 0.8*float64(has)
 }
 
 func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }

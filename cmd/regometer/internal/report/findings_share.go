@@ -167,6 +167,8 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			advice = commonest(r.Total.Errors) + advice
 		} else if c.outcome != outcome.Cancelled && f.Client != "" && f.Path == "" && f.Server == "" {
 			f.Severity = Info // clients may change what they ask for
+		} else if f.Server != "" && !c.timed() && s.isSticky(c) {
+			f.Severity, advice = Info, advice+" Its clients ask no other server, so they may be what differs."
 		}
 	}
 	if (c.kind == compiled || c.kind == slow) && s.starts(r, c, from, to) {
@@ -193,6 +195,26 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		}
 	}
 	return true
+}
+
+// isSticky reports whether nearly all decisions of a cluster come from clients
+// that ask no other server.
+func (s *scan) isSticky(c *cluster) bool {
+	inside, alone := 0, 0
+	for _, client := range s.values[ofClient] {
+		n, elsewhere := 0, false
+		for _, i := range client.events {
+			e := &s.events[i]
+			if c.has(int(i), e) {
+				n++
+			}
+			elsewhere = elsewhere || e.names[ofServer] != c.subject[ofServer]
+		}
+		if inside += n; !elsewhere {
+			alone += n
+		}
+	}
+	return float64(alone) >= 0.95*float64(inside)
 }
 
 // estimate sets the number of decisions from those in the sample, with a 95 %

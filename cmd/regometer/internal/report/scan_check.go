@@ -35,7 +35,6 @@ const (
 	slowTimes      = 1.35 // the factor of an interval
 	serverTimes    = 2    // the factor of a server from the first decision to the last
 	slowNoise      = 2.5  // the logarithm of the factor divided by the usual differences
-	scanBeginning  = 50   // a shift is too early in this part of a log, and at most a quarter of an hour
 	scanSlices     = 256  // runs of the decisions that are compared
 	scanError      = 5e-5 // the probability of such a difference without a change: 5 % for 1,000 tests
 )
@@ -45,7 +44,7 @@ const (
 func (s *scan) check(c *cluster, removed []bool) bool {
 	excess := s.measureExcess(c, removed, func(e *event) float64 { return float64(c.of(e)) })
 	in, out := s.split(c, excess, c.others())
-	if len(in) < scanLeast || len(out) < scanLeast || s.isBeginning(c) || !s.steps(c, excess) {
+	if len(in) < scanLeast || len(out) < scanLeast || !s.steps(c, excess) {
 		return false
 	}
 	if c.kind == slow && !c.rare && !s.isProminent(c, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
@@ -53,20 +52,6 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	}
 	size := max(1, (len(in)+len(out))/scanSlices)
 	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= scanError
-}
-
-// isBeginning reports whether a shift is at the very beginning of the log, so
-// that nobody knows which of its two parts is usual: a log may begin within a
-// batch.
-func (s *scan) isBeginning(c *cluster) bool {
-	if c.kind != shifted || c.begins == c.ends {
-		return false
-	}
-	first, edge := s.events[0].time, s.events[c.last].time
-	if c.begins {
-		edge = s.events[c.first].time
-	}
-	return edge-first < min((s.events[len(s.events)-1].time-first)/scanBeginning, int64(15*time.Minute))
 }
 
 // isProminent reports whether the decisions in a cluster are slower by a factor

@@ -53,10 +53,8 @@ func newServers(of *names) *servers {
 		s.label = names[0]
 	}
 	exact := s.group(all)
-	for _, name := range slices.Backward(readable) {
-		if len(counts[name]) > 1 && s.separates(exact, all, name) {
-			s.label = name
-		}
+	if at := slices.IndexFunc(readable, func(name string) bool { return len(counts[name]) > 1 && s.separates(exact, all, name) }); at >= 0 {
+		s.label = readable[at]
 	}
 	s.list = s.group(all)
 	return s

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package report_test
 
 import (
 	"fmt"
@@ -12,12 +12,6 @@ import (
 )
 
 const day = 24 * time.Hour
-
-// A healthy scene has nothing wrong.
-type healthy struct {
-	name  string
-	shape func(s *scene, r *rand.Rand)
-}
 
 func wave(span, period time.Duration, depth float64) func(float64) float64 {
 	cycles := float64(span) / float64(period)
@@ -30,35 +24,20 @@ func (s *scene) clock(x float64) (hour int, weekend bool) {
 	return t.Hour(), t.Weekday() == time.Saturday || t.Weekday() == time.Sunday
 }
 
-func either(is bool, yes, no float64) float64 {
-	if is {
-		return yes
-	}
-	return no
-}
-
-// healthyKinds returns the healthy scenes as kinds, whose sizes are numbers of
-// decisions.
-func healthyKinds(sizes []size) (kinds []kind) {
-	for _, h := range healthyScenes {
-		kinds = append(kinds, kind{name: h.name, sizes: sizes, plant: func(s *scene, r *rand.Rand, decisions float64) planted {
-			s.decisions = int(decisions)
-			h.shape(s, r)
-			return planted{}
-		}})
-	}
-	return kinds
-}
+func (s *scene) change(edit func(r *rand.Rand, d *decision)) { s.edits = append(s.edits, edit) }
 
 // restarts replaces the servers one after another, from each of the times on.
-// The new ones have new ids and no compiled queries, and are slow for 20 s.
-// From the time numbered updated on, they have the second revision.
-func restarts(s *scene, r *rand.Rand, updated int, times ...float64) {
+// The new ones have no compiled queries, are slow for 20 s, and have new ids or
+// the same. From the time numbered updated on, they have the second revision.
+func (s *scene) restarts(r *rand.Rand, newIDs bool, updated int, times ...float64) {
 	replaced := make([][]*server, len(s.servers))
 	for i := range replaced {
 		for _, x := range times {
 			n := newServer(r, i)
 			n.started = s.at(x + 30*float64(i)/s.span.Seconds())
+			if !newIDs {
+				n.id, n.pod = s.servers[i].id, s.servers[i].pod
+			}
 			replaced[i] = append(replaced[i], n)
 		}
 	}
@@ -70,20 +49,43 @@ func restarts(s *scene, r *rand.Rand, updated int, times ...float64) {
 			}
 		}
 	}
-	s.edit = func(r *rand.Rand, d *decision) {
+	s.change(func(r *rand.Rand, d *decision) {
 		if d.at-d.server.started < int64(20*time.Second) {
 			d.eval *= 1 + 4*r.Float64()
+		}
+	})
+}
+
+// vary multiplies the times of each minute by a level, which is like that of the
+// minute before (AR(1)).
+func (s *scene) vary(r *rand.Rand, sigma float64) {
+	levels := make([]float64, int(s.span/time.Minute)+1)
+	for i := 1; i < len(levels); i++ {
+		levels[i] = 0.9*levels[i-1] + 0.436*sigma*r.NormFloat64()
+	}
+	s.change(func(_ *rand.Rand, d *decision) { d.eval *= math.Exp(levels[int(d.x*s.span.Minutes())]) })
+}
+
+// batch makes a client ask for a path in some minutes.
+func (s *scene) batch(path *pathSpec, share float64, is func(x float64) bool) {
+	s.before = func(r *rand.Rand, d *decision) {
+		if is(d.x) && r.Float64() < share {
+			d.client, d.path = s.clients, path
 		}
 	}
 }
 
-var healthyScenes = []healthy{
+// healthyScenes have nothing wrong.
+var healthyScenes = []struct {
+	name  string
+	shape func(s *scene, r *rand.Rand)
+}{
 	{"stationary", func(*scene, *rand.Rand) {}},
 	{"season of hours", func(s *scene, _ *rand.Rand) { s.weight = wave(s.span, 2*time.Hour, 0.7) }},
 	{"season of days, 30 days", func(s *scene, _ *rand.Rand) {
 		s.span = 30 * day
 		s.weight = wave(s.span, day, 0.8)
-		s.edit = func(_ *rand.Rand, d *decision) { d.eval *= 1 + 0.15*s.weight(d.x) } // a little slower under load
+		s.change(func(_ *rand.Rand, d *decision) { d.eval *= 1 + 0.15*s.weight(d.x) }) // a little slower under load
 	}},
 	{"season of weeks, 8 weeks", func(s *scene, _ *rand.Rand) {
 		s.span = 56 * day
@@ -106,12 +108,10 @@ var healthyScenes = []healthy{
 			return either(weekend || hour < 8 || hour >= 18, 0.01, 1)
 		}
 	}},
-	{"deployment, new ids and revision", func(s *scene, r *rand.Rand) {
-		restarts(s, r, 0, 0.2+0.6*r.Float64())
-	}},
+	{"deployment, new ids and revision", func(s *scene, r *rand.Rand) { s.restarts(r, true, 0, 0.2+0.6*r.Float64()) }},
 	{"rolling restarts, new ids at each", func(s *scene, r *rand.Rand) {
 		s.span = 2 * day
-		restarts(s, r, 2, 0.2, 0.4, 0.6, 0.8)
+		s.restarts(r, true, 2, 0.2, 0.4, 0.6, 0.8)
 	}},
 	{"canary", func(s *scene, r *rand.Rand) {
 		s.switchAt = 1
@@ -134,11 +134,10 @@ var healthyScenes = []healthy{
 	{"batches at night, 7 days", func(s *scene, _ *rand.Rand) {
 		s.span = 7 * day
 		s.weight = wave(s.span, day, 0.5)
-		s.before = func(r *rand.Rand, d *decision) {
-			if hour, _ := s.clock(d.x); hour == 2 && r.Float64() < 0.8 {
-				d.client, d.path = s.clients, &s.paths[4]
-			}
-		}
+		s.batch(&s.paths[4], 0.8, func(x float64) bool {
+			hour, _ := s.clock(x)
+			return hour == 2
+		})
 	}},
 	{"clients come and go", func(s *scene, r *rand.Rand) {
 		s.clients = 40
@@ -156,15 +155,59 @@ var healthyScenes = []healthy{
 		s.span = 14 * day
 		s.weight = wave(s.span, day, 0.6)
 		more := wave(s.span, day, 1)
-		s.edit = func(r *rand.Rand, d *decision) {
+		s.change(func(r *rand.Rand, d *decision) {
 			if d.path == &s.paths[0] {
 				d.setAllowed(r, 0.6+0.3*more(d.x))
 			}
-		}
+		})
 	}},
 	{"many clients", func(s *scene, _ *rand.Rand) { s.clients = 3000 }},
 	{"a revision every day, 14 days", func(s *scene, _ *rand.Rand) {
 		s.span = 14 * day
 		s.before = func(_ *rand.Rand, d *decision) { d.revision = fmt.Sprint("r", int(d.x*14)) }
+	}},
+	{"an hourly batch with outcomes of its own, in which the log begins", func(s *scene, r *rand.Rand) {
+		minutes, phase := 4+8*r.Float64(), 3*r.Float64()
+		s.batch(&s.paths[2], 0.7, func(x float64) bool { return math.Mod(x*s.span.Minutes()+phase, 60) < minutes })
+		s.change(func(r *rand.Rand, d *decision) {
+			if d.client == s.clients {
+				d.setAllowed(r, 0.9)
+			}
+		})
+	}},
+	{"restarts with the same ids", func(s *scene, r *rand.Rand) { s.restarts(r, false, 1, 0.3, 0.6) }},
+	{"one server, AR(1) latencies", func(s *scene, r *rand.Rand) {
+		s.servers = s.servers[:1]
+		s.vary(r, 0.15)
+	}},
+	{"sticky clients, which ask for different things", func(s *scene, r *rand.Rand) {
+		s.vary(r, 0.1)
+		share := make([]float64, s.clients)
+		for i := range share {
+			share[i] = 0.3 + 0.6*r.Float64()
+		}
+		s.before = func(r *rand.Rand, d *decision) {
+			d.server = s.servers[d.client%len(s.servers)]
+			if r.IntN(2) == 0 {
+				d.path = &s.paths[d.client%len(s.paths)]
+			}
+		}
+		s.change(func(r *rand.Rand, d *decision) {
+			if d.path == &s.paths[0] {
+				d.setAllowed(r, share[d.client])
+			}
+		})
+	}},
+	{"any traffic", func(s *scene, r *rand.Rand) {
+		s.span = time.Duration((1 + 47*r.Float64()) * float64(time.Hour))
+		s.servers, s.clients = nil, 50
+		for i := range 1 + r.IntN(12) {
+			s.servers = append(s.servers, newServer(r, i))
+		}
+		season, phase := 0.8*r.Float64(), r.Float64()
+		at := func(x float64) float64 { return math.Sin(2 * math.Pi * (phase + x*s.span.Hours()/24)) }
+		s.weight = func(x float64) float64 { return math.Exp(season * (at(x) - 1)) }
+		s.vary(r, 0.2*r.Float64())
+		s.change(func(_ *rand.Rand, d *decision) { d.eval *= math.Exp(0.3 * season * at(d.x)) })
 	}},
 }

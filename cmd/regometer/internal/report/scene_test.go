@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package report_test
 
 import (
 	"bufio"
@@ -11,57 +11,48 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-)
 
-// The outcomes of a decision.
-const (
-	allowed = iota
-	denied
-	other // a result that is neither
-	undefined
-	failed
-	cancelled
-
-	outcomes
+	"github.com/regometer/regometer/outcome"
 )
 
 // A pathSpec says how the decisions of a path are, if nothing happens.
 type pathSpec struct {
 	name   string
-	weight float64           // its share of the decisions
-	median float64           // of evaluation, in ns
-	sigma  float64           // of the logarithm of evaluation
-	tail   float64           // share of decisions that take 10 to 50 times as long
-	shares [outcomes]float64 // of the outcomes
-	http   float64           // share of calls of http.send that no cache answers; without calls 0
-	object bool              // its result is an object with allow
+	weight float64    // its share of the decisions
+	median float64    // of evaluation, in ns
+	sigma  float64    // of the logarithm of evaluation
+	tail   float64    // share of decisions that take 10 to 50 times as long
+	shares [6]float64 // of the outcomes
+	http   float64    // share of calls of http.send that no cache answers; without calls 0
+	object bool       // its result is an object with allow
 }
 
 type server struct {
 	id, pod string
 	factor  float64              // of its times
+	off     float64              // ns by which its clock is off
 	started int64                // ns since 1970; 0 is long ago, with all queries in the cache
 	cached  map[*pathSpec]string // paths whose query is compiled, with its revision
 }
 
 // A decision is one line of a log.
 type decision struct {
-	id              [2]uint64
-	x               float64 // its time, as a part of the span
-	at              int64   // its time, in ns since 1970
-	path            *pathSpec
-	server          *server
-	client, outcome int
-	revision        string
-	input           uint64 // equal inputs have equal numbers
+	id       [2]uint64
+	x        float64 // its time, as a part of the span
+	at       int64   // its time, in ns since 1970
+	path     *pathSpec
+	server   *server
+	client   int
+	outcome  outcome.Outcome
+	revision string
+	input    uint64 // equal inputs have equal numbers
 
-	// ns: eval is without http.send, overhead is in the handler, handler
-	// contains all, and clock is the error of the server's clock.
-	eval, http, parse, compile, overhead, handler, clock float64
+	// ns: eval is without http.send, overhead is in the handler, which contains all.
+	eval, http, parse, compile, overhead, handler float64
 
 	bare bool // without metrics
 	hung bool // http.send did not end
-	hit  bool // the fault changed the outcome
+	hit  bool // a fault changed the outcome
 }
 
 // A scene describes a log. Its generator knows nothing of the report's rules.
@@ -74,10 +65,10 @@ type scene struct {
 	servers   []*server
 	clients   int
 	revisions []string
-	switchAt  float64                         // when the second revision begins, as a part of the span
-	weight    func(x float64) float64         // the rate at a part of the span, at most 1
-	before    func(r *rand.Rand, d *decision) // chooses; runs before outcome and times are known
-	edit      func(r *rand.Rand, d *decision) // changes a decision
+	switchAt  float64                           // when the second revision begins, as a part of the span
+	weight    func(x float64) float64           // the rate at a part of the span, at most 1
+	before    func(r *rand.Rand, d *decision)   // chooses; runs before outcome and times are known
+	edits     []func(r *rand.Rand, d *decision) // change a decision
 }
 
 // newScene returns the default scene. Its paths, servers and times differ a
@@ -90,18 +81,17 @@ func newScene(seed uint64, decisions int) *scene {
 		revisions: []string{"a41f09", "b7720c"}, switchAt: 0.15 + 0.1*r.Float64(),
 		weight: func(float64) float64 { return 1 },
 		before: func(*rand.Rand, *decision) {},
-		edit:   func(*rand.Rand, *decision) {},
 	}
 	const us, ms = 1e3, 1e6
 	s.paths = []pathSpec{
-		{"httpapi/authz/allow", 0.28, 90 * us, 0.35, 0.002, [outcomes]float64{0.80, 0.195, 0, 0.004, 0.001, 0}, 0, false},
-		{"rbac/allow", 0.22, 55 * us, 0.3, 0.001, [outcomes]float64{0.97, 0.029, 0, 0, 0.001, 0}, 0, false},
-		{"kubernetes/admission/allow", 0.14, 400 * us, 0.5, 0.01, [outcomes]float64{0.40, 0.597, 0, 0.002, 0.001, 0}, 0, false},
-		{"billing/authz/allow", 0.12, 150 * us, 0.4, 0.002, [outcomes]float64{0.90, 0.095, 0, 0.003, 0.002, 0}, 0.3, false},
-		{"envoy/authz/result", 0.10, 70 * us, 0.3, 0.002, [outcomes]float64{0.60, 0.399, 0, 0, 0.001, 0}, 0, true},
-		{"terraform/analysis/allow", 0.05, 2.5 * ms, 0.7, 0.02, [outcomes]float64{0.93, 0.06, 0, 0.005, 0.005, 0}, 0, false},
-		{"catalog/filter", 0.06, 700 * us, 0.6, 0.01, [outcomes]float64{0, 0, 0.99, 0.008, 0.002, 0}, 0, false},
-		{"tenants/quota/allow", 0.03, 120 * us, 0.4, 0.005, [outcomes]float64{0.50, 0.495, 0, 0.004, 0.001, 0}, 0, false},
+		{"httpapi/authz/allow", 0.28, 90 * us, 0.35, 0.002, [6]float64{0.80, 0.195, 0, 0.004, 0.001, 0}, 0, false},
+		{"rbac/allow", 0.22, 55 * us, 0.3, 0.001, [6]float64{0.97, 0.029, 0, 0, 0.001, 0}, 0, false},
+		{"kubernetes/admission/allow", 0.14, 400 * us, 0.5, 0.01, [6]float64{0.40, 0.597, 0, 0.002, 0.001, 0}, 0, false},
+		{"billing/authz/allow", 0.12, 150 * us, 0.4, 0.002, [6]float64{0.90, 0.095, 0, 0.003, 0.002, 0}, 0.3, false},
+		{"envoy/authz/result", 0.10, 70 * us, 0.3, 0.002, [6]float64{0.60, 0.399, 0, 0, 0.001, 0}, 0, true},
+		{"terraform/analysis/allow", 0.05, 2.5 * ms, 0.7, 0.02, [6]float64{0.93, 0.06, 0, 0.005, 0.005, 0}, 0, false},
+		{"catalog/filter", 0.06, 700 * us, 0.6, 0.01, [6]float64{0, 0, 0.99, 0.008, 0.002, 0}, 0, false},
+		{"tenants/quota/allow", 0.03, 120 * us, 0.4, 0.005, [6]float64{0.50, 0.495, 0, 0.004, 0.001, 0}, 0, false},
 	}[:5+r.IntN(4)]
 	for i := range s.paths {
 		s.paths[i].median *= math.Exp(0.2 * r.NormFloat64())
@@ -138,7 +128,9 @@ func (s *scene) generate(w io.Writer, see func(*decision)) error {
 	for _, x := range times {
 		d := s.next(r, x)
 		usual := d.outcome
-		s.edit(r, &d)
+		for _, edit := range s.edits {
+			edit(r, &d)
+		}
 		d.hit = d.outcome != usual
 		d.handler = d.eval + d.http + d.parse + d.compile + d.overhead
 		see(&d)
@@ -167,25 +159,24 @@ func (s *scene) next(r *rand.Rand, x float64) decision {
 // draw gives a decision its outcome and times, by its path and server.
 func (d *decision) draw(r *rand.Rand) {
 	p := d.path
-	around := func(median, sigma float64) float64 { return median * math.Exp(sigma*r.NormFloat64()) }
-	d.eval = around(p.median, p.sigma) * d.server.factor
+	d.eval = around(r, p.median, p.sigma) * d.server.factor
 	if r.Float64() < p.tail {
 		d.eval *= 10 * math.Pow(5, r.Float64())
 	}
 	d.http, d.compile = 0, 0
 	if p.http > 0 {
-		d.http = around(15e3, 0.3) // from the cache
+		d.http = around(r, 15e3, 0.3) // from the cache
 		if r.Float64() < p.http {
-			d.http = around(4e6, 0.5)
+			d.http = around(r, 4e6, 0.5)
 		}
 	}
 	before, found := d.server.cached[p]
 	d.server.cached[p] = d.revision
 	if found && before != d.revision || !found && d.server.started > 0 || r.Float64() < 0.003 {
-		d.compile = around(compiling, 0.4)
+		d.compile = around(r, compiling, 0.4)
 	}
-	d.parse, d.overhead = around(12e3, 0.4), around(35e3, 0.3)
-	d.outcome = pick(r, outcomes, func(i int) float64 { return p.shares[i] })
+	d.parse, d.overhead = around(r, 12e3, 0.4), around(r, 35e3, 0.3)
+	d.outcome = outcome.Outcome(pick(r, len(p.shares), func(i int) float64 { return p.shares[i] }))
 }
 
 const (
@@ -196,12 +187,12 @@ const (
 // setAllowed moves the share of allowed decisions of a path, among those that
 // are allowed or denied, to another one, and changes as few as this needs.
 func (d *decision) setAllowed(r *rand.Rand, share float64) {
-	usual := d.path.shares[allowed] / (d.path.shares[allowed] + d.path.shares[denied])
+	usual := d.path.shares[outcome.Allowed] / (d.path.shares[outcome.Allowed] + d.path.shares[outcome.Denied])
 	switch v := r.Float64(); {
-	case d.outcome == allowed && v >= share/usual:
-		d.outcome = denied
-	case d.outcome == denied && v < (share-usual)/(1-usual):
-		d.outcome = allowed
+	case d.outcome == outcome.Allowed && v >= share/usual:
+		d.outcome = outcome.Denied
+	case d.outcome == outcome.Denied && v < (share-usual)/(1-usual):
+		d.outcome = outcome.Allowed
 	}
 }
 
@@ -235,13 +226,13 @@ func (d *decision) appendLine(b []byte) []byte {
 		result = `,"result":{"allow":%t,"headers":{"x-user":"1"}}`
 	}
 	switch d.outcome {
-	case allowed, denied:
-		b = fmt.Appendf(b, result, d.outcome == allowed)
-	case other:
+	case outcome.Allowed, outcome.Denied:
+		b = fmt.Appendf(b, result, d.outcome == outcome.Allowed)
+	case outcome.Neither:
 		b = append(b, `,"result":[{"op":"eq","field":"owner"}]`...)
-	case failed:
+	case outcome.Failed:
 		b = append(b, `,"error":{"code":"eval_conflict_error","message":"complete rules must not produce multiple outputs"}`...)
-	case cancelled:
+	case outcome.Cancelled:
 		b = append(b, `,"error":{"code":"eval_cancel_error","message":"caller cancelled query execution"}`...)
 	}
 	switch d.id[0] % 50 {
@@ -250,7 +241,7 @@ func (d *decision) appendLine(b []byte) []byte {
 	case 1:
 		b = append(b, `,"masked":["/input/token"]`...)
 	}
-	at := time.Unix(0, d.at+int64(d.clock)).UTC().Format(time.RFC3339Nano)
+	at := time.Unix(0, d.at+int64(d.server.off)).UTC().Format(time.RFC3339Nano)
 	b = fmt.Appendf(b, `,"requested_by":"%s:%d","timestamp":%q`, clientName(d.client), 1024+d.id[1]%60000, at)
 	if !d.bare {
 		b = d.appendMetrics(b)

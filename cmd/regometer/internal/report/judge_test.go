@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package report_test
 
 import (
 	"fmt"
@@ -9,28 +9,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/outcome"
 )
 
-// A finding is what the report's JSON says of it.
-type finding struct {
-	Rule, Severity, Text, From     string // a missing severity is a fault
-	Path, Server, Client, Revision string
-	Figures                        map[string]float64
-}
+// A finding is a finding of a report.
+type finding report.Finding
 
-func (f *finding) fault() bool { return f.Severity != "info" }
+func (f *finding) fault() bool { return f.Severity != report.Info }
 
 func (f *finding) isServer(s *server) bool { return f.Server == s.id || f.Server == s.pod }
 
 func (f *finding) named() bool { return f.Path+f.Server+f.Client+f.Revision != "" }
-
-// A truth is what a log has.
-type truth struct {
-	*kind
-	*scene
-	planted
-	decisions []decision // all; healthy logs need none
-}
 
 func (t *truth) see(d *decision) {
 	if len(t.rules) > 0 {
@@ -46,36 +37,42 @@ type verdict struct {
 	found, cause, time, figure bool
 	judged                     bool     // the truth knows the figures
 	wrong                      []string // figures, of the findings with the right cause
-	others                     []string // rules of faults that are about something else
 }
 
-// judge compares the findings of a log with its truth. Of several findings of
-// the fault, each question takes the best. Information that is not about the
-// fault may be said of any log.
-func judge(t *truth, findings []finding) (v verdict) {
-	for i := range findings {
-		f := &findings[i]
-		cause := slices.Contains(t.rules, f.Rule)
-		switch {
-		// A finding of another rule and without a subject is about the fault
-		// only if it begins with it.
-		case t.about(f) && (cause || f.fault() && (f.named() || f.From != "" && t.timely(f))):
-			v.found = true
-		// One without a subject may be about the fault, and not say whose it is.
-		case f.fault() && (!cause || f.named()):
-			v.others = append(v.others, f.Rule)
-			continue
-		default:
-			continue
+// judge compares the findings of a log with the faults in it. Of several
+// findings of a fault, each question takes the best. others are the rules of
+// faults that are about something else. Information that is not about a fault
+// may be said of any log.
+func judge(truths []*truth, findings []report.Finding) (verdicts []verdict, others []string) {
+	verdicts = make([]verdict, len(truths))
+	for _, f := range findings {
+		known := f.Severity == report.Info
+		for i, t := range truths {
+			known = t.judge((*finding)(&f), &verdicts[i]) || known
 		}
-		if cause {
-			wrong, judged := t.wrongFigures(f)
-			v.cause, v.time = true, v.time || t.timely(f)
-			v.figure, v.judged = v.figure || judged && len(wrong) == 0, v.judged || judged
-			v.wrong = append(v.wrong, wrong...)
+		if !known {
+			others = append(others, f.Rule)
 		}
 	}
-	return v
+	return verdicts, others
+}
+
+// judge judges a finding, and returns whether it may be about the fault.
+func (t *truth) judge(f *finding, v *verdict) bool {
+	cause := slices.Contains(t.rules, f.Rule)
+	// A finding of another rule and without a subject is about the fault only if
+	// it begins with it.
+	if !t.about(f) || !cause && !(f.fault() && (f.named() || f.From != "" && t.timely(f))) {
+		return cause && !f.named() // it may be about the fault, and not say whose it is
+	}
+	v.found = true
+	if cause {
+		wrong, judged := t.wrongFigures(f)
+		v.cause, v.time = true, v.time || t.timely(f)
+		v.figure, v.judged = v.figure || judged && len(wrong) == 0, v.judged || judged
+		v.wrong = append(v.wrong, wrong...)
+	}
+	return true
 }
 
 // about says whether a finding contradicts the subject in nothing. A fault
@@ -154,11 +151,12 @@ func (t *truth) sides(f *finding) (in, out side) {
 	}
 	in.part, out.part = t.end-t.begin, 1-(t.end-t.begin)
 	paths := map[*pathSpec]bool{}
+	drift := f.Rule == "latency_drifted" // compares the last quarter with the first
 	for i := range t.decisions {
 		d := &t.decisions[i]
 		switch {
-		case t.name == driftName && d.x >= 0.25 && d.x < 0.75: // the last quarter is compared with the first
-		case of.has(d) && t.lasts(d) && (t.name != driftName || d.x >= 0.75):
+		case drift && d.x >= 0.25 && d.x < 0.75:
+		case of.has(d) && t.lasts(d) && (!drift || d.x >= 0.75):
 			in.decisions = append(in.decisions, d)
 			paths[d.path] = true
 		case of.has(d) || t.begin == 0:
@@ -169,64 +167,68 @@ func (t *truth) sides(f *finding) (in, out side) {
 	if others := slices.DeleteFunc(slices.Clone(out.decisions), elsewhere); t.begin == 0 && len(others) > 0 {
 		out.decisions = others
 	}
+	if f.Rule == "server_missing" { // it has decisions only before
+		in, out = out, in
+	}
 	return in, out
 }
 
-// figures are the true values of figures, for each of the two sides. A figure
-// NAME_outside is that of the other side.
-var figures = map[string]func(t *truth, f *finding, s *side) float64{
-	"median_ns": median,
-	"max_ns":    func(_ *truth, f *finding, s *side) float64 { return quantile(f.durations(s), 1) },
-	"allowed":   func(_ *truth, _ *finding, s *side) float64 { return s.share(isOutcome(allowed)) },
-	"share":     func(t *truth, _ *finding, s *side) float64 { return s.share(t.counts) },
-	"decisions": func(t *truth, f *finding, s *side) float64 {
+// figure returns the true value of a figure for one of the two sides.
+func (t *truth) figure(name string, f *finding, s *side) float64 {
+	switch name {
+	case "median_ns":
+		return quantile(f.durations(s), 0.5)
+	case "max_ns":
+		return quantile(f.durations(s), 1)
+	case "allowed":
+		return s.share(is(outcome.Allowed))
+	case "share":
+		return s.share(t.counts)
+	case "decisions":
 		if _, has := f.Figures["share"]; t.counts != nil && !has {
 			return float64(len(s.decisions)) * s.share(t.counts) // only those that the share would count
 		}
 		return float64(len(s.decisions))
-	},
-	"per_minute": func(t *truth, _ *finding, s *side) float64 {
+	case "per_minute":
 		return float64(len(s.decisions)) / (s.part * t.span.Minutes())
-	},
-	"seconds": func(t *truth, _ *finding, s *side) float64 {
-		return either(t.seconds != 0, t.seconds, s.part*t.span.Seconds())
-	},
-	"servers": func(*truth, *finding, *side) float64 { return 1 },
+	case "seconds":
+		return either(t.off != 0, t.off, s.part*t.span.Seconds())
+	case "servers":
+		return 1
+	}
+	return math.NaN()
 }
 
-func median(_ *truth, f *finding, s *side) float64 { return quantile(f.durations(s), 0.5) }
-
 // wrongFigures returns the figures of a finding that are not within 5 % of the
-// truth, and for which the truth is not between NAME_low and NAME_high. A
-// finding of decisions above a threshold of the report is not judged.
+// truth, and for which the truth is not between NAME_low and NAME_high. It
+// leaves out those that the truth does not know. A finding of decisions above a
+// threshold of the report is not judged.
 func (t *truth) wrongFigures(f *finding) (wrong []string, judged bool) {
 	if _, has := f.Figures["share"]; has && t.counts == nil {
 		return nil, false
 	}
 	in, out := t.sides(f)
-	if f.Rule == "server_missing" { // it has decisions only before
-		in, out = out, in
-	}
 	known := 0
-	check := func(name, unit string, truth func() float64) {
-		got, has := f.Figures[name+unit]
-		if !has {
-			return
+	for name, got := range f.Figures {
+		stem, ns := strings.CutSuffix(name, "_ns")
+		unit := strings.Repeat("_ns", count(ns))
+		of, what := &in, strings.TrimSuffix(stem, "_outside")
+		if what != stem {
+			of = &out
+		}
+		want := t.figure(what+unit, f, of)
+		if name == "factor" {
+			want = t.figure("median_ns", f, &in) / t.figure("median_ns", f, &out)
+		}
+		if math.IsNaN(want) {
+			continue
 		}
 		known++
-		want := truth()
-		low, ranged := f.Figures[name+"_low"+unit]
-		if math.Abs(got-want) > 0.05*math.Abs(want) && !(ranged && low <= want && want <= f.Figures[name+"_high"+unit]) {
+		low, ranged := f.Figures[stem+"_low"+unit]
+		if math.Abs(got-want) > 0.05*math.Abs(want) && !(ranged && low <= want && want <= f.Figures[stem+"_high"+unit]) {
 			wrong = append(wrong, fmt.Sprintf("%s is %.5g and not %.5g", name, got, want))
 		}
 	}
-	for name, of := range figures {
-		name, ns := strings.CutSuffix(name, "_ns")
-		unit := strings.Repeat("_ns", count(ns))
-		check(name, unit, func() float64 { return of(t, f, &in) })
-		check(name+"_outside", unit, func() float64 { return of(t, f, &out) })
-	}
-	check("factor", "", func() float64 { return median(t, f, &in) / median(t, f, &out) })
 	if known == 0 {
 		wrong = append(wrong, "none is known")
 	}
@@ -262,4 +264,11 @@ func count(is bool) int {
 		return 1
 	}
 	return 0
+}
+
+func either(is bool, yes, no float64) float64 {
+	if is {
+		return yes
+	}
+	return no
 }

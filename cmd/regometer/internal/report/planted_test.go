@@ -1,0 +1,253 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
+)
+
+// The flags of TestFindings.
+var (
+	seeds    = flag.Int("seeds", 0, "logs with each fault and size")
+	healthy  = flag.Int("healthy", 0, "healthy logs of each kind and size")
+	ofSizes  = flag.String("sizes", "1000,5000,20000,81000", "decisions of the healthy logs; 500000 and 2000000 take long")
+	only     = flag.String("only", "", "regular expression: only these faults and healthy logs")
+	writesTo = flag.String("write", "", "a page, named from the root of the repository, in which to replace the table")
+)
+
+// newSceneOf returns a scene whose seed depends on its name only.
+func newSceneOf(name string, decisions int) *scene {
+	h := fnv.New64a()
+	fmt.Fprint(h, name)
+	return newScene(h.Sum64(), decisions)
+}
+
+// find writes the log of a scene, and returns the report's findings.
+func (s *scene) find(t *testing.T, truths ...*truth) []report.Finding {
+	t.Helper()
+	r, w := io.Pipe()
+	go func() {
+		w.CloseWithError(s.generate(w, func(d *decision) {
+			for _, t := range truths {
+				t.see(d)
+			}
+		}))
+	}()
+	x, err := report.Read(t.Context(), report.Options{Inputs: []string{"-"}, Stdin: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Report().Findings
+}
+
+// faultNamed returns the fault with a name.
+func faultNamed(name string) *fault {
+	return &faults[slices.IndexFunc(faults, func(f fault) bool { return f.name == name })]
+}
+
+// isRight says whether a verdict is right in all.
+func (v *verdict) isRight() bool {
+	return v.found && v.cause && v.time && (v.figure || !v.judged)
+}
+
+// Each fault of the largest size is found, with the right cause, begin and
+// figures.
+func TestPlantedFaults(t *testing.T) {
+	for i := range faults {
+		f := &faults[i]
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(f.name, 30_000)
+			planted := s.plant(f, f.sizes[0].value)
+			found := s.find(t, planted)
+			if v, others := judge([]*truth{planted}, found); !v[0].isRight() || others != nil {
+				t.Errorf("%+v, and %v: %+v", v[0], others, found)
+			}
+		})
+	}
+}
+
+// Faults of one log do not hide one another.
+func TestFaultsTogether(t *testing.T) {
+	t.Parallel()
+	for i, names := range [][]string{
+		{"errors for 20 minutes", "a pause without decisions", "one server slower"},
+		{"errors of one server", "allowed 90 % → less, one path", "undefined rises on a path", "a pause without decisions"},
+		{"one client denied", "http.send slower, uncached"},
+	} {
+		s := newSceneOf(fmt.Sprint(i), 60_000)
+		var truths []*truth
+		for _, name := range names {
+			f := faultNamed(name)
+			truths = append(truths, s.plant(f, f.sizes[0].value))
+		}
+		found := s.find(t, truths...)
+		v, others := judge(truths, found)
+		for i, name := range names {
+			if !v[i].found || !v[i].cause {
+				t.Errorf("%v: %s: %+v in %+v", names, name, v[i], found)
+			}
+		}
+		if others != nil {
+			t.Errorf("%v: also %v: %+v", names, others, found)
+		}
+	}
+}
+
+// TestHealthyTraffic: of some 200 healthy logs, at most one has a fault.
+func TestHealthyTraffic(t *testing.T) {
+	t.Parallel()
+	logs, alarms := 0, 0
+	for _, h := range healthyScenes {
+		for _, decisions := range []int{1000, 2500, 6000} {
+			for n := range 3 {
+				logs++
+				name := fmt.Sprintf("%s, %d, %d", h.name, decisions, n)
+				s := newSceneOf(name, decisions)
+				h.shape(s, rand.New(rand.NewPCG(s.seed, 3)))
+				found := s.find(t)
+				if _, others := judge(nil, found); others != nil {
+					alarms++
+					t.Logf("%s: %v in %+v", name, others, found)
+				}
+			}
+		}
+	}
+	if alarms > 1 {
+		t.Errorf("%d of %d healthy logs have a fault", alarms, logs)
+	}
+}
+
+// TestFindings plants the faults in all sizes, and prints what the report finds.
+func TestFindings(t *testing.T) {
+	if *seeds+*healthy == 0 {
+		t.Skip("run make findings")
+	}
+	wanted := regexp.MustCompile(*only)
+	var rows, kinds, wrong []string
+	for i := range faults {
+		f := &faults[i]
+		row := "| " + f.name
+		for _, z := range f.sizes {
+			if *seeds > 0 && wanted.MatchString(f.name+", "+z.text) {
+				row += " | " + z.text + ": " + scoreOf(t, f, z)
+			}
+		}
+		if strings.Contains(row, " | ") {
+			rows = append(rows, row+" |\n")
+		}
+	}
+	var decisions []int
+	if err := json.Unmarshal([]byte("["+*ofSizes+"]"), &decisions); err != nil {
+		t.Fatal(err)
+	}
+	logs, bad := 0, 0
+	for _, h := range healthyScenes {
+		if *healthy > 0 && wanted.MatchString(h.name) {
+			kinds = append(kinds, h.name)
+		} else {
+			continue
+		}
+		for _, n := range decisions {
+			for i := range *healthy {
+				logs++
+				s := newSceneOf(fmt.Sprintf("%s, %d, seed %d", h.name, n, i), n)
+				h.shape(s, rand.New(rand.NewPCG(s.seed, 3)))
+				found := s.find(t)
+				if _, others := judge(nil, found); others != nil {
+					bad++
+					wrong = append(wrong, fmt.Sprintf("%s of %d decisions (%s)", h.name, n, strings.Join(others, ", ")))
+					t.Logf("%s, %d, seed %d: %+v", h.name, n, i, found)
+				}
+			}
+		}
+	}
+	var text string
+	if rows != nil {
+		text = "| fault | size: found | size: found | size: found |\n|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
+	}
+	if logs > 0 {
+		low, high := contrast.Wilson(float64(bad)/float64(logs), float64(logs))
+		text += fmt.Sprintf("Of %d healthy logs, %d have a fault: %.2f %% to %.2f %% with 95 %% confidence (Wilson). They are: %s.\n",
+			logs, bad, 100*low, 100*high, strings.Join(kinds, "; "))
+	}
+	if wrong != nil {
+		text += "These have a fault: " + strings.Join(wrong, "; ") + ".\n"
+	}
+	if *writesTo == "" {
+		fmt.Print(text)
+		return
+	}
+	page := *writesTo
+	if !filepath.IsAbs(page) {
+		page = filepath.Join("../../../..", page)
+	}
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- findings: make findings -->\n", "<!-- findings: end -->"
+	head, tail, found := strings.Cut(string(data), begin)
+	_, tail, ended := strings.Cut(tail, end)
+	if !found || !ended {
+		t.Fatalf("%s lacks the lines %q and %q", page, begin, end)
+	}
+	if err := os.WriteFile(page, []byte(head+begin+text+end+tail), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scoreOf says in how many of the logs with a fault of a size it is found, and
+// in how many of these less is right.
+func scoreOf(t *testing.T, f *fault, z size) string {
+	found, cause, onTime, figure, judged, also := 0, 0, 0, 0, 0, map[string]int{}
+	for n := range *seeds {
+		s := newSceneOf(fmt.Sprintf("%s, %s, seed %d", f.name, z.text, n), 81_000)
+		planted := s.plant(f, z.value)
+		findings := s.find(t, planted)
+		verdicts, others := judge([]*truth{planted}, findings)
+		v := verdicts[0]
+		found, cause, onTime = found+count(v.found), cause+count(v.cause), onTime+count(v.time)
+		figure, judged = figure+count(v.figure), judged+count(v.judged)
+		for _, rule := range others {
+			also[rule]++
+		}
+		if !v.isRight() || others != nil {
+			t.Logf("%s, %s, seed %d: %+v, from %v on: %+v", f.name, z.text, n, v, time.Unix(0, planted.at(planted.begin)).UTC(), findings)
+		}
+	}
+	score := fmt.Sprintf("%d of %d", found, *seeds)
+	var less []string
+	for _, right := range []struct {
+		what  string
+		n, of int
+	}{{"cause", cause, found}, {"time", onTime, found}, {"figures", figure, judged}} {
+		if right.n < right.of {
+			less = append(less, fmt.Sprintf("%s %d", right.what, right.n))
+		}
+	}
+	if less != nil {
+		score += " (" + strings.Join(less, ", ") + ")"
+	}
+	for _, rule := range slices.Sorted(maps.Keys(also)) {
+		score += fmt.Sprintf(", and %s %d", rule, also[rule])
+	}
+	return score
+}
