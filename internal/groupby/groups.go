@@ -44,6 +44,7 @@ type Groups struct {
 
 	byKey map[string]*group
 	kept  lowest // the keys except Other
+	room  *room  // or nil
 	other *group
 	added *group // to which Add added last
 
@@ -193,23 +194,31 @@ func (g *Groups) groupOf(key []byte) *group {
 		return g.other
 	case !utf8.Valid(key):
 		return g.groupOf([]byte(stages.Valid(string(key))))
-	case len(key) > stages.MaxName || !g.kept.admits(key, g.limits.Groups):
+	case len(key) > stages.MaxName || !g.admits(key):
 		g.overflow.Decisions++
 		return g.other
 	default:
-		x = &group{key: string(key), period: never}
-		g.keep(x)
+		g.keep(&group{key: string(key), period: never})
 		g.fit()
+		if x, ok = g.byKey[string(key)]; !ok { // another goroutine has taken the room
+			g.overflow.Decisions++
+			return g.other
+		}
 	}
 	return x
 }
 
-// keep adds a group. If there are then too many, it displaces the group of the
-// highest rank.
+// admits reports whether a key that has no group would have room.
+func (g *Groups) admits(key []byte) bool {
+	return g.kept.admits(key, g.limits.Groups) && (g.room == nil || g.room.has(keyHash(key)))
+}
+
+// keep adds a group. If there are then too many, it displaces the groups of the
+// highest ranks.
 func (g *Groups) keep(x *group) {
 	g.byKey[x.key] = x
-	g.kept.add(x.key)
-	if len(g.kept) > g.limits.Groups {
+	g.room.add(g.kept.add(x.key))
+	for len(g.kept) > g.limits.Groups || len(g.kept) > 0 && !g.room.has(g.kept[0].hash) {
 		highest := g.kept.removeHighest()
 		g.displace(g.byKey[highest])
 		delete(g.byKey, highest)
@@ -284,7 +293,7 @@ func (g *Groups) Merge(o *Groups) error {
 func (g *Groups) put(x *group) {
 	if own, ok := g.byKey[x.key]; ok {
 		own.merge(x)
-	} else if g.kept.admits([]byte(x.key), g.limits.Groups) {
+	} else if g.admits([]byte(x.key)) {
 		g.keep(x)
 	} else {
 		g.displace(x)

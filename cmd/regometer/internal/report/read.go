@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 )
 
@@ -59,12 +60,14 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 			r.of = -1
 		}
 	}
-	workers := make([]*worker, o.Workers)
+	workers, groups := make([]*worker, o.Workers), make([]*groupby.Groups, o.Workers)
 	for i := range workers {
 		if workers[i], err = newWorker(r); err != nil {
 			return nil, err
 		}
+		groups[i] = workers[i].sum.groups
 	}
+	groupby.ShareRoom(groups...)
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		wg.Go(func() {
