@@ -12,7 +12,7 @@ import (
 // After the whole report, findings of the named rules are a failure.
 func TestFailOn(t *testing.T) {
 	t.Chdir(t.TempDir())
-	succeed(t, "sample", "--decisions", "5000", "-o", "a.log")
+	write("a.log", succeed(t, "sample", "--decisions", "5000"))
 	write("twice.log", read("a.log")+read("a.log"))
 	want := succeed(t, "report", "--save", "twice.rgm", "twice.log")
 	for args, failed := range map[string]string{
@@ -42,7 +42,7 @@ func TestFailOn(t *testing.T) {
 // A report without decisions is a failure, and says what was not selected.
 func TestEmpty(t *testing.T) {
 	t.Chdir(t.TempDir())
-	succeed(t, "sample", "--decisions", "200", "-o", "a.log")
+	write("a.log", succeed(t, "sample", "--decisions", "200"))
 	write("empty.log", "")
 	const reason = "regometer: the report has no decisions; with --allow-empty the exit status is 0\n"
 	for args, want := range map[string]string{
@@ -63,7 +63,7 @@ func TestEmpty(t *testing.T) {
 func TestMerge(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for i, name := range []string{"a", "b", "c"} {
-		succeed(t, "sample", "--decisions", "200", "--seed", strconv.Itoa(i), "--bad", "0.05", "-o", name+".log")
+		write(name+".log", succeed(t, "sample", "--decisions", "200", "--seed", strconv.Itoa(i))+`{"decision_id":"cut","pa`+"\n")
 		printed := succeed(t, "report", "--save", name+".rgm", "--slowest", "3", name+".log")
 		if again := succeed(t, "merge", name+".rgm"); again != printed {
 			t.Errorf("of one file merge prints\n%s\nreport printed\n%s", again, printed)

@@ -62,7 +62,6 @@ var (
 	savedKind   = kind{name: "a saved report", is: report.IsSaved}
 	parquetKind = kind{name: "a Parquet file", is: beginsWith("PAR1")}
 	profileKind = kind{name: "a profile", is: beginsWith("\x1f\x8b")}
-	truthKind   = kind{name: "the truth about a log", is: beginsWith("{\n  \"version\": 1,\n  \"inputs\": {\n    \"files\": 1,\n")}
 	archiveKind = kind{name: "an image that regometer wrote", is: ociimage.IsImage}
 	// The files that go build replaces, except archives of packages.
 	executableKind = kind{name: "an executable", mode: 0o755, is: beginsWith(

@@ -43,7 +43,6 @@ var outputFlags = []struct {
 	{"merge", "save", "m.rgm", ".rgm", report.IsSaved, "m.rgm", "m.rgm"},
 	{"replay", "html", "--policy p.rego d.log", ".html", page.IsPage, "d.log", "--policy p.rego d.log"},
 	{"replay", "pprof", "--policy p.rego d.log", ".gz", beginsWith("\x1f\x8b"), "p.rego", "--policy p.rego d.log"},
-	{"sample", "output", "--decisions 5", ".log", func(path string) bool { return truthKind.is(path + ".truth.json") }, "", ""},
 	{"build", "output", "--unmodified --opa TREE", "", executableKind.is, "TREE/main.go", "--opa TREE"},
 	{"build", "image", "--unmodified --opa TREE", ".tar", ociimage.IsImage, "TREE/main.go", "--unmodified --opa TREE"},
 }
@@ -94,7 +93,7 @@ func newWorkshop(t *testing.T) *workshop {
 	t.Chdir(w.dir)
 	write(filepath.Join(w.program, "go.mod"), "module example.com/program\n\ngo 1.22\n\nrequire github.com/open-policy-agent/opa v1.5.0\n\nreplace github.com/open-policy-agent/opa => "+w.tree+"\n")
 	write(filepath.Join(w.program, "main.go"), "package main\n\nimport _ \"github.com/open-policy-agent/opa/v1/metrics\"\n\nfunc main() {}\n")
-	succeed(t, "sample", "--decisions", "20", "-o", "d.log")
+	write("d.log", succeed(t, "sample", "--decisions", "20"))
 	write("logs/a.log", read("d.log"))
 	write("p.rego", "package p")
 	succeed(t, "report", "d.log", "--save", "m.rgm")
@@ -173,22 +172,18 @@ func TestOutputs(t *testing.T) {
 				filepath.Join("none", name("x")): "there is no folder none",
 				device:                           "is a device, and would be replaced",
 				"logs":                           "is a folder, and would be replaced",
-			}
-			if f.command != "sample" { // there it is possible
-				refused["-"] = "cannot write to standard output (-)"
+				"-":                              "cannot write to standard output (-)",
 			}
 			for out, want := range refused {
 				w.refused(t, want, call+out)
 			}
-			if f.input != "" {
-				linked := name("linked")
-				noError(os.Symlink(must(filepath.Abs(w.args(f.input)[0])), linked))
-				for _, out := range []string{f.input, linked} {
-					reads := f.command + " " + f.inputArgs + flag + out
-					w.refused(t, " the input ", reads+" --force")
-					if !strings.HasSuffix(f.input, ".go") { // without --force it is another kind of file
-						w.refused(t, " the input ", reads)
-					}
+			linked := name("linked")
+			noError(os.Symlink(must(filepath.Abs(w.args(f.input)[0])), linked))
+			for _, out := range []string{f.input, linked} {
+				reads := f.command + " " + f.inputArgs + flag + out
+				w.refused(t, " the input ", reads+" --force")
+				if !strings.HasSuffix(f.input, ".go") { // without --force it is another kind of file
+					w.refused(t, " the input ", reads)
 				}
 			}
 			redirected := name("redirected")
@@ -201,7 +196,7 @@ func TestOutputs(t *testing.T) {
 				succeed(t, w.args(call+out)...)
 			}
 			for _, out := range []string{name("new"), empty, foreign} {
-				if !f.is(out) && (f.command != "sample" || out != foreign) { // its truth is beside the link
+				if !f.is(out) {
 					t.Errorf("%s is of another kind", out)
 				}
 			}
@@ -218,13 +213,8 @@ func TestRefused(t *testing.T) {
 	w := newWorkshop(t)
 	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)
 	write("is", "")
-	for _, log := range []string{"none.log", "bad.log", "twice.log"} { // none.log has no truth
-		write(log, read("d.log"))
-	}
-	write("bad.log.truth.json", "{}")
-	write("new.log.truth.json", "{}")
 	for link, to := range map[string]string{
-		"symlink.log": "d.log", "more": "logs", "symlink": "is", "s.log.truth.json": "d.log", "twice.log.truth.json": "twice.log", "dangling": "none",
+		"symlink.log": "d.log", "more": "logs", "symlink": "is", "dangling": "none",
 	} {
 		noError(os.Symlink(to, link))
 	}
@@ -253,14 +243,9 @@ func TestRefused(t *testing.T) {
 		{"report d.log --html is --parquet symlink", "--parquet: symlink is also the output of --html"},
 		{"report d.log --save link --parquet symlink --force", "--parquet: symlink is also the output of --save"},
 		{"merge m.rgm --html ./x --save x", "is also the output of --html"},
-		{"sample --decisions 5 -o s.log", "--output: s.log.truth.json exists and is not the truth about a log"},
-		{"sample --decisions 5 -o twice.log --force", "--output: twice.log.truth.json is also the output of --output"},
 		{"build --opa TREE -o x.tar --image x.tar", "--image: x.tar is also the output of --output"},
 		{"build -C PROGRAM . -o x.tar --image ./x.tar", "--image: ./x.tar is also the output of --output"},
 
-		{"sample --decisions 5 -o bad.log", "--output: bad.log exists and is not a log with its truth beside it"},
-		{"sample --decisions 5 -o none.log", "--output: none.log exists and is not a log with its truth beside it"},
-		{"sample --decisions 5 -o new.log", "--output: new.log.truth.json exists and is not the truth about a log"},
 		{"build --image dangling --force", "which does not exist"},
 		{"build --image none/image", "there is no folder none"},
 		{"build --image m.rgm/x", "not a directory"},
@@ -273,11 +258,6 @@ func TestRefused(t *testing.T) {
 		if !strings.Contains(c.call, "/proc") || runtime.GOOS == "linux" {
 			w.refused(t, c.want, c.call)
 		}
-	}
-	succeed(t, "sample", "--decisions", "5", "-o", "d.log")
-	succeed(t, "sample", "--decisions", "5", "-o", "bad.log", "--force")
-	if read("bad.log.truth.json") != read("d.log.truth.json") {
-		t.Error("--force did not replace the truth")
 	}
 }
 
@@ -384,7 +364,7 @@ func TestStandardOutputCut(t *testing.T) {
 	w := newWorkshop(t)
 	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)
 	for _, c := range []string{
-		"--help", "--version", "version opa", "sample --decisions 5 -o -", "build --unmodified --opa TREE -o opa", "verify --opa TREE --packages v1/metrics",
+		"--help", "--version", "version opa", "sample --decisions 5", "build --unmodified --opa TREE -o opa", "verify --opa TREE --packages v1/metrics",
 		"report d.log", "report d.log --format json", "report d.log --format csv", "merge m.rgm", "compare m.rgm m.rgm", "compare m.rgm m.rgm --format junit",
 		"replay --policy p.rego --format junit d.log", // the table has times, whose length varies
 	} {

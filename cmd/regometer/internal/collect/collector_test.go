@@ -355,7 +355,7 @@ func TestToken(t *testing.T) {
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	must(samplelog.Write(&log, samplelog.Options{Decisions: 10_000}))
+	noError(samplelog.Write(&log, samplelog.Options{Decisions: 10_000}))
 	one, many := newCollector(Options{}), newCollector(Options{})
 	send(one, log.String())
 	for body := range slices.Chunk(slices.Collect(strings.Lines(log.String())), 100) {
@@ -894,7 +894,7 @@ func TestReaderKeepsLittle(t *testing.T) {
 // them.
 func BenchmarkCollect(b *testing.B) {
 	var log bytes.Buffer
-	must(samplelog.Write(&log, samplelog.Options{Size: 190_000}))
+	noError(samplelog.Write(&log, samplelog.Options{Size: 190_000}))
 	decisions := bytes.Count(log.Bytes(), []byte("\n"))
 	body := packed("[" + strings.ReplaceAll(strings.TrimSpace(log.String()), "\n", ",") + "]")
 	c := must(New(Options{}))

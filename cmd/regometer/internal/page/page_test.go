@@ -366,7 +366,7 @@ func TestNumbers(t *testing.T) {
 		if more := len(d.Stages) - len(stages); more > 0 {
 			stages = append(stages, fmt.Sprint(more, " more"))
 		}
-		requireRow("decisions", duration(float64(d.Took)), instant(d.Time, text.ToTheMilli), d.Key, d.Outcome.String(), d.ID, strings.Join(stages, ", "), where(d.Place))
+		requireRow("decisions", duration(float64(d.Took)), instant(d.Time, text.ToTheMilli), d.Key, d.Outcome.String(), d.IDs(), strings.Join(stages, ", "), where(d.Place))
 	}
 	for i := range r.Revisions {
 		v := &r.Revisions[i]

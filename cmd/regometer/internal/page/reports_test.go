@@ -56,15 +56,15 @@ func reportOf(t testing.TB, log string) *report.Report {
 // example is the report in the documentation: a bundle changes after two of
 // three hours, and a path becomes slower with it.
 func example(t testing.TB) *report.Report {
-	change := start.Add(2 * time.Hour)
 	var log strings.Builder
-	if _, err := samplelog.Write(&log, samplelog.Options{
-		Decisions: 20_000, Seed: 1, Start: start, Rate: 20_000 / 10_800., Paths: 6, BadShare: 0.0005, OtherLines: 0.01, Drift: 0.2,
-		Bundles:    []samplelog.Bundle{{Name: "authz", Revision: "2026-03-01.1", NewRevision: "2026-03-03.1", ChangeAt: change}},
-		Regression: &samplelog.Regression{At: change, Stage: "rego_query_eval", Factor: 2.5},
+	if err := samplelog.Write(&log, samplelog.Options{
+		Decisions: 20_000, Seed: 1, Start: start, Rate: 20_000 / 10_800., Paths: 6, Drift: 0.2,
+		Revisions: [2]string{"2026-03-01.1", "2026-03-03.1"},
+		Slower:    &samplelog.Slower{Stage: "rego_query_eval", Factor: 2.5, After: 2 * time.Hour},
 	}); err != nil {
 		t.Fatal(err)
 	}
+	log.WriteString("text\n" + `{"decision_id":"cut","pa`)
 	return reportOf(t, log.String())
 }
 

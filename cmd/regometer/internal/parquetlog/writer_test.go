@@ -27,20 +27,20 @@ import (
 )
 
 // sample writes a log into a file.
-func sample(t *testing.T, o samplelog.Options) (file string, truth *samplelog.Truth) {
+func sample(t *testing.T, o samplelog.Options) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "log")
 	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if truth, err = samplelog.Write(f, o); err != nil {
+	if err := samplelog.Write(f, o); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return file, truth
+	return file
 }
 
 // write writes the events that the options select. It also passes each event to
@@ -70,27 +70,25 @@ func write(t *testing.T, o report.Options, groupRows int, also func(*logread.Eve
 }
 
 var sampleOptions = samplelog.Options{
-	Size: 12 << 20, Seed: 5, Paths: 7, BadShare: 0.02,
-	Bundles: []samplelog.Bundle{{
-		Name: "main", Revision: "r1", NewRevision: "r2", ChangeAt: time.Date(2026, 1, 2, 3, 4, 30, 0, time.UTC),
-	}},
+	Size: 12 << 20, Seed: 5, Paths: 7, Revisions: [2]string{"r1", "r2"},
+	Slower: &samplelog.Slower{Stage: "rego_query_eval", Factor: 2, After: 25 * time.Second},
 }
 
 // Each row has the content of its event, for any number of workers.
 func TestRowsAreEvents(t *testing.T) {
 	t.Parallel()
-	log, truth := sample(t, sampleOptions)
+	log := sample(t, sampleOptions)
 	for _, workers := range []int{1, 2, 7} {
 		var mu sync.Mutex
 		want := map[string]row{}
-		text, _ := write(t, report.Options{Inputs: []string{log}, Workers: workers}, 3000,
+		text, read := write(t, report.Options{Inputs: []string{log}, Workers: workers}, 3000,
 			func(e *logread.Event, key func(int32) string) {
 				mu.Lock()
 				defer mu.Unlock()
 				want[string(e.DecisionID)] = eventRow(e, key)
 			})
 		rows, groups := readRows(t, text)
-		if n := int(truth.Inputs.Decisions); len(rows) != n || len(want) != n {
+		if n := int(read.Total.Decisions); len(rows) != n || len(want) != n {
 			t.Fatalf("%d workers: %d rows of %d events, want %d", workers, len(rows), len(want), n)
 		}
 		if groups < len(rows)/(3000+batchRows) || groups > len(rows)/3000+1 {

@@ -14,8 +14,6 @@ import (
 	"os"
 	"path"
 	"strings"
-
-	"github.com/regometer/regometer/cmd/regometer/internal/samplelog"
 )
 
 // An archive is one input. Its members are read one after another, each like a
@@ -37,7 +35,7 @@ func (w *worker) readMember(ctx context.Context, archive *input, name string, te
 // isLog reports whether a member may be a log. Like files in folders, it must
 // not be hidden.
 func isLog(name string) bool {
-	return !strings.Contains(path.Clean("/"+name), "/.") && !strings.HasSuffix(name, samplelog.TruthSuffix)
+	return !strings.Contains(path.Clean("/"+name), "/.")
 }
 
 // readTar reads tar archives, several if they are joined. The error is io.EOF

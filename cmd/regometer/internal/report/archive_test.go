@@ -140,7 +140,6 @@ func TestArchives(t *testing.T) {
 		{name: "empty"},
 		{name: ".hidden/d.log", text: eventLine},
 		{name: "._a.log", text: "text\n"},
-		{name: "a.log.truth.json", text: eventLine},
 		{name: "inner.tar", text: string(tarOf(t, member{name: "a.log", text: eventLine}))},
 		{name: "twice.gz", text: string(gzipped(string(gzipped(eventLine))))},
 		{name: "last.log", text: eventLine},

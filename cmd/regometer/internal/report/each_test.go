@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +21,7 @@ import (
 // An error of Each ends the reading, unless that was interrupted before.
 func TestEachFails(t *testing.T) {
 	t.Parallel()
-	file, _ := sampleFile(t, "log", samplelog.Options{Size: 20 << 20, Seed: 1})
+	file := write(t, filepath.Join(t.TempDir(), "log"), sampleText(t, samplelog.Options{Size: 20 << 20}))
 	failure := errors.New("no space left")
 	for _, interrupted := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/regometer/regometer/cmd/regometer/internal/samplelog"
 )
 
 // standardInput is the name of standard input.
@@ -108,7 +106,7 @@ func inFolder(folder string) (files []InputFile, err error) {
 			if entry.IsDir() {
 				return filepath.SkipDir
 			}
-		case !strings.HasSuffix(path, samplelog.TruthSuffix):
+		default:
 			info, err := os.Stat(path)
 			if err != nil {
 				info, err = entry.Info()

@@ -47,7 +47,6 @@ func TestFindFiles(t *testing.T) {
 	write(t, in("a.log")[0], "1")
 	write(t, in("b.log")[0], "2") // of the same size, and another file
 	write(t, in("sub/c.log")[0], "3")
-	write(t, in("sub/c.log.truth.json")[0], "4")
 	write(t, in(".hidden/d.log")[0], "4")
 	write(t, in("sub/.e.log")[0], "5")
 	for link, target := range map[string]string{

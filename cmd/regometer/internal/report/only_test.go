@@ -6,6 +6,7 @@ package report
 import (
 	"testing"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/samplelog"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
@@ -53,7 +54,7 @@ func TestOnly(t *testing.T) {
 // The data of the report do not change.
 func TestOnlyOfRollup(t *testing.T) {
 	t.Parallel()
-	x := readLog(t, sampleText(t, 200), Options{Slowest: 5})
+	x := readLog(t, sampleText(t, samplelog.Options{Decisions: 200}), Options{Slowest: 5})
 	want := outputs(t, x)
 	x.Report().Only([]string{evaluationStage})
 	requireSame(t, outputs(t, x), want)

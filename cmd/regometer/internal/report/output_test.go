@@ -136,10 +136,10 @@ const (
 func sample(t testing.TB) *Report {
 	t.Helper()
 	var log strings.Builder
-	if _, err := samplelog.Write(&log, samplelog.Options{
-		Decisions: 4000, Seed: 3, Rate: 2, Paths: 5, BadShare: 0.03, OtherLines: 0.02, Start: time.Unix(0, started),
-	}); err != nil {
-		t.Fatal(err)
+	log.WriteString(sampleText(t, samplelog.Options{Decisions: 4000, Seed: 3, Rate: 2, Paths: 5, Start: time.Unix(0, started)}))
+	for i := range 20 {
+		fmt.Fprintf(&log, "text\n"+`{"decision_id":"bad%d","path":"rbac/allow","timestamp":"yesterday","result":true,`+
+			`"metrics":{"timer_server_handler_ns":-1,"timer_rego_query_eval_ns":0.5}}`+"\n"+`{"decision_id":"cut","pa`+"\n", i)
 	}
 	event := func(n int, path, metrics string) {
 		for i := range n {

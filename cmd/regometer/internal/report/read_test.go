@@ -5,13 +5,12 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"maps"
 	"math"
-	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,29 +18,17 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/samplelog"
 )
 
-// sampleFile writes a log into a file and returns its name, and the truth.
-func sampleFile(t *testing.T, name string, o samplelog.Options) (string, *samplelog.Truth) {
+// sampleText returns a log.
+func sampleText(t testing.TB, o samplelog.Options) string {
 	t.Helper()
-	o.File = filepath.Join(t.TempDir(), name)
 	var b strings.Builder
-	truth, err := samplelog.Write(&b, o)
-	if err != nil {
+	if err := samplelog.Write(&b, o); err != nil {
 		t.Fatal(err)
 	}
-	return write(t, o.File, b.String()), truth
+	return b.String()
 }
 
-// jsonReport reads logs and returns the report's JSON, whole and parsed.
-func jsonReport(t *testing.T, o Options) ([]byte, map[string]any) {
-	t.Helper()
-	x, err := Read(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := []byte(written(t, func(w io.Writer) error { return x.Report().WriteJSON(w) }))
-	return text, parsed(t, text)
-}
-
+// parsed returns the parsed JSON of a report.
 func parsed(t *testing.T, text []byte) (v map[string]any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -52,104 +39,84 @@ func parsed(t *testing.T, text []byte) (v map[string]any) {
 	return v
 }
 
-// sampleText returns a log with this number of decisions.
-func sampleText(t *testing.T, decisions int64) string {
-	t.Helper()
-	var b strings.Builder
-	if _, err := samplelog.Write(&b, samplelog.Options{Decisions: decisions, Paths: 20}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// A report of a log in any container says what is in the log: counts, sums and
-// extremes exactly, quantiles within the error of the histograms.
-func TestReadContainers(t *testing.T) {
+// A report says what is in the log: counts, sums and extremes exactly, quantiles
+// within the error of the histograms. It says the same of all forms of a log.
+func TestReadForms(t *testing.T) {
 	t.Parallel()
-	for _, container := range samplelog.Containers() {
-		for _, compression := range []string{"none", "gzip", "zstd"} {
-			t.Run(container+" "+compression, func(t *testing.T) {
-				t.Parallel()
-				o := samplelog.Options{
-					Decisions: 3000, Seed: 1, Container: container, Compression: compression,
-					EventBytes: 700, Paths: 7, BadShare: 0.05, OtherLines: 0.05,
-				}
-				if container == "upload" || container == "pretty" {
-					o.OtherLines = 0
-				}
-				file, truth := sampleFile(t, "log", o)
-				_, got := jsonReport(t, Options{Inputs: []string{file}})
-				text, err := json.Marshal(truth)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := values(parsed(t, text))
-				for _, d := range differences(want, values(got), relativeError) {
-					t.Error(d)
-				}
-			})
+	o := samplelog.Options{Decisions: 3000, EventBytes: 700, Paths: 14}
+	lines := sampleText(t, o)
+	durations := map[string][]int64{} // by path and stage
+	for d := json.NewDecoder(strings.NewReader(lines)); d.More(); {
+		var event struct {
+			Path    string
+			Query   string
+			Metrics map[string]any
 		}
-	}
-}
-
-// relativeError is that of quantiles: see exphist.Layout.
-const relativeError = 0.011
-
-// values returns the values of a report by their places, except those of 0, of
-// null, of what it concludes, and of bytes, which depend on the container.
-func values(report map[string]any) map[string]any {
-	all := map[string]any{}
-	var walk func(at string, v any)
-	walk = func(at string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for key, value := range v {
-				if key != "bytes" || at == "/inputs" {
-					walk(at+"/"+key, value)
-				}
-			}
-		case []any:
-			for i, value := range v {
-				walk(fmt.Sprint(at, "/", i), value)
-			}
-		case nil:
-		default:
-			if v != json.Number("0") {
-				all[at] = v
+		if err := d.Decode(&event); err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range event.Metrics {
+			if stage, ok := strings.CutPrefix(name, "timer_"); ok && value != 0.0 {
+				path := cmp.Or(event.Path, map[bool]string{true: "(query)", false: "(data)"}[event.Query != ""])
+				at := path + " " + strings.TrimSuffix(stage, "_ns")
+				durations[at] = append(durations[at], int64(value.(float64)))
 			}
 		}
 	}
-	for _, key := range []string{"findings", "rules_not_run", "coverage"} {
-		delete(report, key)
-	}
-	delete(report["inputs"].(map[string]any), "gaps")
-	walk("", report)
-	return all
-}
-
-// differences returns the values of a report that are not true, quantiles
-// within a tolerance.
-func differences(want, got map[string]any, tolerance float64) (found []string) {
-	places := maps.Clone(want)
-	maps.Copy(places, got)
-	for at := range places {
-		w, _ := want[at].(json.Number)
-		g, _ := got[at].(json.Number)
-		x, _ := w.Float64()
-		y, _ := g.Float64()
-		isQuantile := strings.Contains(at, "/p") && w != "" && tolerance > 0
-		if want[at] != got[at] && !(isQuantile && math.Abs(x-y) <= tolerance*x+1) {
-			found = append(found, fmt.Sprintf("%s: got %v, want %v", at, got[at], want[at]))
+	r := readLog(t, lines, Options{}).Report()
+	for i := range r.Groups.Len() {
+		g := r.Groups.At(i)
+		for _, s := range g.Stages {
+			at := g.Key + " " + s.Name
+			all := slices.Sorted(slices.Values(durations[at]))
+			delete(durations, at)
+			if len(all) == 0 && s.Durations.Count() == 0 { // only timers that are unfinished
+				continue
+			}
+			sum := int64(0)
+			for _, d := range all {
+				sum += d
+			}
+			_, lo := s.Durations.Sum()
+			got := []int64{int64(s.Durations.Count()), int64(lo), s.Durations.Min(), s.Durations.Max()}
+			if want := []int64{int64(len(all)), sum, all[0], all[len(all)-1]}; !slices.Equal(got, want) {
+				t.Errorf("%s: got %v, want %v", at, got, want)
+			}
+			for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
+				const relativeError = 0.011 // see exphist.Layout
+				got, want := s.Durations.Quantile(q), float64(all[int(math.Ceil(q*float64(len(all))))-1])
+				if math.Abs(got-want) > relativeError*want+1 {
+					t.Errorf("%s: quantile %v is %v, want %v", at, q, got, want)
+				}
+			}
 		}
 	}
-	return found
+	if len(durations) > 0 {
+		t.Errorf("the report lacks %v", durations)
+	}
+
+	same := func(r *Report) string {
+		r.Inputs.Bytes, r.Inputs.Files = 0, 0
+		text := []byte(written(t, func(w io.Writer) error { return r.WriteJSON(w) }))
+		return regexp.MustCompile(`"bytes":\{[^}]*\}|"bytes":\d+|"findings":(?s:.*?)\n\]`).ReplaceAllString(string(text), "")
+	}
+	want := same(r)
+	for _, form := range samplelog.Forms() {
+		o.Form = form
+		text := sampleText(t, o)
+		for _, packed := range []string{text, string(gzipped(text)), string(zstandard(text))} {
+			if got := same(readLog(t, packed, Options{}).Report()); got != want {
+				t.Errorf("%s: got\n%.3000s\nwant\n%.3000s", form, got, want)
+			}
+		}
+	}
 }
 
 // An interrupt does not wait for standard input. The report covers the text
 // that has come until then.
 func TestReadInterrupted(t *testing.T) {
 	t.Parallel()
-	for _, text := range [][]byte{nil, []byte(sampleText(t, 100))} {
+	for _, text := range [][]byte{nil, []byte(sampleText(t, samplelog.Options{Decisions: 100, Paths: 20}))} {
 		stdin, w := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {

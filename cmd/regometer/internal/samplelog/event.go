@@ -4,22 +4,23 @@
 package samplelog
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
 // layout is the order of an event's fields, and how they are written.
 type layout struct {
-	fields            []string
-	level, timeFormat string // of the logger's own fields
-	errorText         bool   // an error is a text
+	fields    []string
+	errorText bool // an error is a text
 }
 
 var (
@@ -28,32 +29,86 @@ var (
 	uploadLayout = layout{fields: strings.Fields(
 		"labels decision_id trace_id span_id bundles path query input result nd_builtin_cache erased error requested_by timestamp metrics req_id")}
 	// consoleLayout is the layout of OPA's logger: all fields sorted.
-	consoleLayout = layout{errorText: true, level: "info", timeFormat: time.RFC3339, fields: strings.Fields(
+	consoleLayout = layout{errorText: true, fields: strings.Fields(
 		"bundles decision_id erased error input labels level metrics msg nd_builtin_cache path query req_id requested_by result span_id time timestamp trace_id type")}
-	// fileLayout is the layout of the plugin file_logger.
-	fileLayout = layout{errorText: true, level: "INFO", timeFormat: time.RFC3339Nano, fields: strings.Fields(
-		"time level msg type timestamp decision_id trace_id span_id labels bundles path query input result nd_builtin_cache erased error requested_by metrics req_id")}
 )
 
-// labelsOf returns the labels of each server as JSON.
-func labelsOf(o *Options) (all [servers]string) {
-	ids := newSource(o.Seed, 4)
-	for i := range all {
-		all[i] = fmt.Sprintf(`{"id":"%s","version":"1.22.0"}`, uuid(ids))
+// form is the form of a log: the layout of its events, and the text around
+// an event, with the variables of [writer.expand].
+type form struct {
+	*layout
+	template string
+}
+
+var forms = map[string]form{
+	"ndjson":  {&uploadLayout, "$text\n"},
+	"console": {&consoleLayout, "$text\n"},
+	"spaced":  {&uploadLayout, "$spaced\n"},
+	"upload":  {&uploadLayout, "$text"}, // arrays
+	"docker":  {&consoleLayout, `{"log":$log,"stream":"stderr","time":"$time"}` + "\n"},
+	"cri":     {&consoleLayout, "$time stderr $tag $text\n"},
+	"kubectl": {&consoleLayout, "[pod/opa-6c9f7d8b5-x2v4q/opa] $text\n"},
+}
+
+// Forms returns the names of all forms.
+func Forms() []string { return slices.Sorted(maps.Keys(forms)) }
+
+// arrayBytes is the size after which an array ends. OPA uploads about 32 KiB,
+// compressed.
+const arrayBytes = 256 << 10
+
+// wrap returns an event in the form of the log.
+func (w *writer) wrap(text []byte) (wrapped string) {
+	if w.Form == "upload" {
+		wrapped = ","
+		if w.inArray == 0 {
+			wrapped = "["
+		}
+		w.inArray += len(text)
 	}
-	return all
+	const partBytes = 16 << 10 // where docker and containerd split a line
+	for (w.Form == "docker" || w.Form == "cri") && len(text) > partBytes {
+		wrapped += w.expand(text[:partBytes], "P")
+		text = text[partBytes:]
+	}
+	wrapped += w.expand(text, "F")
+	if w.inArray > arrayBytes {
+		wrapped += w.closeArray()
+	}
+	return wrapped
 }
 
-func uuid(s *source) string {
-	high, low := s.Uint64()&^0xf000|0x4000, s.Uint64()&^(3<<62)|2<<62
-	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", high>>32, high>>16&0xffff, high&0xffff, low>>48, low&(1<<48-1))
+// closeArray returns the end of an array that is open.
+func (w *writer) closeArray() string {
+	end := when(w.inArray > 0, "]")
+	w.inArray = 0
+	return end
 }
 
-// eventOf returns an event, which is valid until the next call.
-func (w *writer) eventOf(d *decision) []byte {
-	values := w.values(d)
+// expand returns the form's template around text. The tag is "P", for partial,
+// if more of the line follows, or else "F", for full.
+func (w *writer) expand(text []byte, tag string) string {
+	return os.Expand(w.template, func(variable string) string {
+		var b bytes.Buffer
+		switch {
+		case variable == "log":
+			return jsonOf(string(text) + when(tag == "F", "\n"))
+		case variable == "tag":
+			return tag
+		case variable == "time":
+			return w.time.Format(time.RFC3339Nano)
+		case variable == "spaced" && json.Indent(&b, text, "", "") == nil:
+			return strings.ReplaceAll(b.String(), "\n", " ")
+		}
+		return string(text)
+	})
+}
+
+// event returns the decision as an event, which is valid until the next call.
+func (w *writer) event() []byte {
+	values := w.values()
 	w.buffer = append(w.buffer[:0], '{')
-	for _, field := range w.format.fields {
+	for _, field := range w.fields {
 		if value := values[field]; value != "" {
 			w.buffer = appendField(w.buffer, field, value)
 		}
@@ -68,43 +123,47 @@ func appendField(b []byte, key, value string) []byte {
 	return append(append(b, value...), ',')
 }
 
-// values returns the fields of an event as JSON. A field that the event lacks
+// values returns the fields of the event as JSON. A field that the event lacks
 // is "".
-func (w *writer) values(d *decision) map[string]string {
-	path, timestamp, failure := d.path, d.time.Format(time.RFC3339Nano), d.failure.object
-	if d.slash {
-		path = "/" + path
-	}
-	if d.flaw == logread.BadTime {
-		timestamp = "yesterday"
-	}
-	if w.format.errorText {
+func (w *writer) values() map[string]string {
+	d := &w.decision
+	timestamp, failure, input, span := d.time.Format(time.RFC3339Nano), d.failure.object, "", ""
+	if w.errorText {
 		failure = quote(d.failure.text)
 	}
+	if d.input >= 0 {
+		input = fmt.Sprintf(`{"number":%d,%s`, d.request, w.inputs[d.input%len(w.inputs)])
+	}
+	if d.trace != "" {
+		span = d.trace[16:]
+	}
+	revision := w.Revisions[0]
+	if s := w.Slower; s != nil && revision != "" && w.elapsed >= s.After {
+		revision = w.Revisions[1]
+	}
 	return map[string]string{
-		"labels":      w.labels[d.server],
+		"labels":      `{"id":"` + w.ids[d.server] + `","version":"1.22.0"}`,
 		"decision_id": quote(d.id),
 		"trace_id":    quote(d.trace),
-		"span_id":     quote(d.span),
-		"bundles":     w.bundles(d.time),
-		"path":        when(d.path != outcome.Query && d.path != outcome.AllData, quote(path)),
+		"span_id":     quote(span),
+		"bundles":     when(revision != "", `{"authz":{"revision":"`+revision+`"}}`),
+		"path":        when(d.path != outcome.Query && d.path != outcome.AllData, quote(d.path)),
 		"query":       when(d.path == outcome.Query, `"data.users[user].tenant == \"acme\""`),
-		"input":       when(d.input, w.inputs[d.inputAt]),
+		"input":       input,
 		"result":      d.result,
 		"nd_builtin_cache": when(d.counters[networkRequests] > 0,
 			`{"http.send":{"[{\"method\":\"get\",\"url\":\"https://limits.example.com/v1\"}]":`+
 				`{"body":{"limit":10000,"metrics":{"timer_server_handler_ns":1}},"status":"200 OK","status_code":200}}}`),
-		"erased": when(d.erased != "", `["`+d.erased+`"]`),
-		"error":  failure,
-		"requested_by": fmt.Sprintf(`"10.%s%d.3.%d:%d"`, when(d.flaw == logread.InvalidUTF8, "\xff"),
-			d.client>>28, d.client>>20&0xff, 32768+d.client&0x7fff), // an ephemeral port
-		"timestamp": quote(timestamp),
-		"metrics":   when(d.flaw != logread.NoMetrics, d.metrics()),
-		"req_id":    strconv.Itoa(d.request),
-		"level":     quote(w.format.level),
-		"msg":       `"Decision Log"`,
-		"type":      `"openpolicyagent.org/decision_logs"`,
-		"time":      quote(d.time.Format(w.format.timeFormat)),
+		"erased":       when(d.erased != "", `["`+d.erased+`"]`),
+		"error":        failure,
+		"requested_by": fmt.Sprintf(`"10.%d.3.%d:%d"`, d.client>>28, d.client>>20&0xff, 32768+d.client&0x7fff), // an ephemeral port
+		"timestamp":    quote(timestamp),
+		"metrics":      d.metrics(),
+		"req_id":       strconv.Itoa(d.request),
+		"level":        `"info"`,
+		"msg":          `"Decision Log"`,
+		"type":         `"openpolicyagent.org/decision_logs"`,
+		"time":         quote(d.time.Format(time.RFC3339)),
 	}
 }
 
@@ -116,23 +175,15 @@ func when(condition bool, text string) string {
 	return ""
 }
 
-// quote returns text as a JSON string, or "" if the text is empty. The text
-// must need no escapes.
+// quote returns text as a JSON string, or "" if the text is empty. The text must
+// need no escapes.
 func quote(text string) string { return when(text != "", `"`+text+`"`) }
 
-// bundles returns the bundles at a time as JSON, or "" if there are none.
-func (w *writer) bundles(at time.Time) string {
-	infos := map[string]map[string]string{}
-	for _, b := range w.options.Bundles {
-		if b.NewRevision != "" && !at.Before(b.ChangeAt) {
-			b.Revision = b.NewRevision
-		}
-		infos[b.Name] = map[string]string{"revision": b.Revision}
-	}
-	return when(len(infos) > 0, jsonOf(infos))
+// jsonOf returns a text as JSON.
+func jsonOf(text string) string {
+	b, _ := json.Marshal(text) // texts can be written
+	return string(b)
 }
-
-const networkRequests = "rego_builtin_http_send_network_requests"
 
 // metrics returns the metrics as JSON, sorted by key as OPA sorts them.
 func (d *decision) metrics() string {
@@ -148,33 +199,8 @@ func (d *decision) metrics() string {
 		}
 	}
 	for _, name := range timers {
-		key, value := "timer_"+name+"_ns", d.timers[name]
-		text := strconv.FormatInt(value, 10)
-		if name == d.flawIn {
-			switch d.flaw {
-			case logread.BadMetric:
-				text += ".5"
-			case logread.NegativeMetric:
-				text = strconv.FormatInt(-1-value, 10)
-			case logread.DuplicateKey:
-				b = appendField(b, key, strconv.FormatInt(value+1_000_000_000, 10))
-			}
-		}
-		b = appendField(b, key, text)
+		b = appendField(b, "timer_"+name+"_ns", strconv.FormatInt(d.timers[name], 10))
 	}
 	b[len(b)-1] = '}'
 	return string(b)
-}
-
-// otherLines are lines without an event: of OPA, of the Envoy plugin with the
-// metrics of a decision, and plain text.
-var otherLines = []string{
-	`{"client_addr":"10.0.3.7:40000","level":"info","msg":"Sent response.","req_id":7,"req_path":"/v1/data/rbac/allow","resp_duration":0.2,"time":"2026-01-02T03:04:05Z"}`,
-	`{"bundles":{"authz":{"active_revision":"r1","metrics":{"timer_bundle_request_ns":7}}},"labels":{"id":"x"},"level":"info",` +
-		`"metrics":{"prometheus":{"go_goroutines":{"type":1}}},"msg":"Status Log","type":"openpolicyagent.org/status"}`,
-	`{"decision":true,"decision-id":"x","err":null,"level":"debug","metrics":{"timer_rego_query_eval_ns":7,"timer_server_handler_ns":9},` +
-		`"msg":"Returning policy decision.","query":"data.envoy.authz.allow","txn":7}`,
-	`2026-01-02T03:04:05 http: TLS handshake error from 10.0.3.7:40000: EOF`,
-	`[INFO] Initializing server. addrs = [":8181"], pid = 7`,
-	`sidecar: level=debug msg="sent {\"decision_id\":\"none\",\"path\":\"a/b\"}" client=10.0.3.7`,
 }

@@ -1,0 +1,143 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package samplelog writes decision logs like those of Open Policy Agent (OPA),
+// of any size and in several forms.
+//
+// It uses neither a clock nor the system's randomness: the same options give
+// the same text. Durations are log-normal, and the duration of a stage includes
+// those of the stages in it. The same options, with Decisions instead of Size,
+// give the same decisions in all forms.
+package samplelog
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options says what log to write. Either Size or Decisions must be set.
+type Options struct {
+	// Size is the number of bytes. The log ends with the event that reaches it.
+	Size      int64
+	Decisions int64
+
+	Seed uint64
+	// Start is the time of the first decision. The default is 2026-01-02 03:04:05
+	// UTC.
+	Start time.Time
+	// Rate is the average number of decisions a second, at most 1,000,000.
+	// Decisions come in bursts, and some minutes have more than others. The
+	// default is 500.
+	Rate float64
+	// Drift says how much latencies differ from minute to minute, for all stages
+	// alike: the standard deviation of a factor's logarithm to base 2, from 0 to
+	// 2. Neighbouring minutes have similar factors.
+	Drift float64
+	// Form is one of Forms. The default is "ndjson".
+	Form string
+	// EventBytes is the approximate size of an event before a container wraps it,
+	// at most 64 MiB. The inputs fill events up to it, and their sizes differ by a
+	// quarter. An event has 500 to 650 bytes if EventBytes is less.
+	EventBytes int
+	// Paths is the number of decision paths, at most 1,000,000. The second has
+	// half the decisions of the first, the third a third, and so on. The default
+	// is 10.
+	Paths int
+
+	// Slower, if not nil, makes a stage of the first path slower.
+	Slower *Slower
+	// Revisions are those of the bundle "authz" of all servers, until the stage
+	// becomes slower and from then on. Without the first there is no bundle.
+	Revisions [2]string
+}
+
+// Slower multiplies the durations of a stage by a factor.
+type Slower struct {
+	Stage  string        // such as "rego_query_eval"
+	Factor float64       // from 1 to 1,000
+	After  time.Duration // from Start to the first slow decision
+}
+
+// Check returns an error if an option is invalid. The error names the flag of
+// the command.
+func (o Options) Check() error {
+	_, err := o.withDefaults()
+	return err
+}
+
+func (o Options) withDefaults() (Options, error) {
+	o.Form = cmp.Or(o.Form, "ndjson")
+	o.Start = cmp.Or(o.Start, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).UTC()
+	o.Rate = cmp.Or(o.Rate, 500)
+	o.Paths = cmp.Or(o.Paths, 10)
+	slower := Slower{Stage: handler, Factor: 1}
+	if o.Slower != nil {
+		slower = *o.Slower
+	}
+	switch {
+	case (o.Size > 0) == (o.Decisions > 0) || o.Size < 0 || o.Decisions < 0:
+		return o, errors.New("set either --size or --decisions to more than 0")
+	case !slices.Contains(Forms(), o.Form):
+		return o, fmt.Errorf("invalid --form %q: use one of %s", o.Form, strings.Join(Forms(), ", "))
+	case !slices.Contains(firstPathStages, slower.Stage):
+		return o, fmt.Errorf("invalid --slower: the first path has no stage %q: use one of %s", slower.Stage, strings.Join(firstPathStages, ", "))
+	}
+	const years = 50 * 365 * 24 * 3600 // in seconds, the longest time that a log covers
+	for _, bound := range []struct {
+		option           string
+		value, low, high float64
+	}{
+		{"--rate", o.Rate, float64(max(o.Decisions, o.Size/minEventBytes, 1)) / years, 1e6},
+		{"--drift", o.Drift, 0, 2},
+		{"--event-size", float64(o.EventBytes), 0, 64 << 20},
+		{"--paths", float64(o.Paths), 1, 1e6},
+		{"factor of --slower", slower.Factor, 1, 1000},
+		{"time of --slower", slower.After.Seconds(), 0, years},
+	} {
+		if !(bound.value >= bound.low && bound.value <= bound.high) { // also if it is not a number
+			return o, fmt.Errorf("invalid %s %v: it must be from %.3g to %.3g", bound.option, bound.value, bound.low, bound.high)
+		}
+	}
+	return o, nil
+}
+
+// Write writes a log. It keeps some inputs in memory. It fails if an option is
+// invalid or if out fails.
+func Write(out io.Writer, o Options) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	w := writer{Options: o, form: forms[o.Form], drawer: newDrawer(&o), inputs: newInputs(&o), out: bufio.NewWriterSize(out, 256<<10)}
+	for n := int64(0); w.err == nil && (n < o.Decisions || w.written < o.Size); n++ {
+		w.draw()
+		w.write(w.wrap(w.event()))
+	}
+	w.write(w.closeArray())
+	return cmp.Or(w.err, w.out.Flush())
+}
+
+// writer writes events.
+type writer struct {
+	Options
+	form
+	*drawer
+	inputs []string
+
+	out     *bufio.Writer
+	err     error // the first one
+	written int64
+	buffer  []byte
+	inArray int // bytes of events in the array that is open
+}
+
+func (w *writer) write(text string) {
+	w.written += int64(len(text))
+	_, w.err = w.out.WriteString(text) // the writer keeps its first error
+}
