@@ -43,12 +43,11 @@
 //
 // Several OPAs in a program may use the same registry. Each OPA labels its
 // decisions by its own configuration and policy, and all share the counts. The
-// namespace, stages, buckets and limits are those of the OPA that was
-// configured last. If the OPAs together have more labels than max_paths, the
-// labels of the first decisions get the room, and the others count as "other".
-// The metric <namespace>_decision_policy_paths is the sum over the OPAs. To
-// separate the counts, give each OPA its own registry, or wrap the registry
-// with [prometheus.WrapRegistererWith], which adds a label.
+// namespace, stages, buckets and limits, and the metrics that describe the
+// policy, are those of the OPA that was configured last. Its labels get the room
+// of max_paths first. Decisions of the others whose labels have no room count as
+// "other". To separate the counts, give each OPA its own registry, or wrap the
+// registry with [prometheus.WrapRegistererWith], which adds a label.
 //
 // If a decision comes both ways, the plugin counts it only once. The metric
 // <namespace>_decision_received_total counts decisions by the way they came.

@@ -12,7 +12,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/open-policy-agent/opa/v1/plugins"
+
+	"github.com/regometer/regometer/rollup"
 )
+
+// A decision is a decision on its way to the rollup. Its Path is the path of
+// the request, until tryRecord replaces it by the label.
+type decision struct {
+	rollup.Decision
+	source int
+	query  string
+	trace  trace.TraceID // invalid if the request is not sampled
+}
 
 // exemplars keeps traces of decisions for the handler's histograms: the one of
 // all paths, under "", and those of the paths. Each path has a histogram of

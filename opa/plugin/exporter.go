@@ -5,22 +5,13 @@ package plugin
 
 import (
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/regometer/regometer/prom"
 )
-
-// An exporter collects all metrics that a state exports under one namespace.
-// These are its counts, and metrics of the plugin itself.
-type exporter struct {
-	namespace string
-	state     *state
-	collector atomic.Pointer[prom.Collector]
-
-	failures, received, logged, policyPaths, lost, httpFailures, revisions *prometheus.Desc
-}
 
 // The causes of failures.
 const (
@@ -38,6 +29,16 @@ const (
 
 var sources = [...]string{fromServer: "server", fromLog: "decision_log"}
 
+// counts are the plugin's own counts on a registry.
+type counts struct {
+	ofLogs    bool          // whether a LogCounter counts, and no plugin
+	lost      atomic.Uint64 // labels that a new policy has taken from paths with decisions
+	logged    atomic.Uint64 // events of the decision log
+	failures  [len(causes)]atomic.Uint64
+	received  [len(sources)]atomic.Uint64
+	exemplars exemplars
+}
+
 // ownSeries limits the series that the plugin exports besides those of its
 // collector, without the revisions. These are the failures by cause, the
 // received decisions by source, the events of the decision log, the policy's
@@ -45,78 +46,92 @@ var sources = [...]string{fromServer: "server", fromLog: "decision_log"}
 // regometer_build_info.
 const ownSeries = len(causes) + len(sources) + 1 + 3 + len(httpCauses) + 2
 
-func newExporter(namespace string, s *state) *exporter {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
+// ownMetrics are the metrics of the plugin itself, with their labels.
+var ownMetrics = [...]struct{ name, help, labels string }{
+	{"decision_plugin_failures_total",
+		"Decisions that Regometer's plugin could not record (panic), or could not pass to the next logger plugin (next).", "cause"},
+	{"decision_received_total",
+		"Decisions by their source: directly from OPA's server, or as events of its decision log.", "source"},
+	{"decision_log_events_total",
+		"Events that OPA gave its decision log, without those of its drop policy. Exported from the first event that decision_logs.plugin brings.", ""},
+	{"decision_policy_paths", "Paths of the rules of the active policy: with their own label, merged into " +
+		"the label of a package, or other. Exported only if a policy gives labels.", "label"},
+	{"decision_labels_lost_total",
+		"Labels that a new policy has taken from paths with decisions, whose decisions now have another label.", ""},
+	{"decision_http_send_failures_total",
+		"Requests of http.send that failed: no answer in time (timeout), a failed connection, a status from 500 on, or other.", "cause"},
+	{"policy_info",
+		"Always 1, for the active revision of each bundle. Exported only without status.prometheus, where OPA has last_success_bundle_activation.",
+		"bundle revision"},
+}
+
+// An exporter collects all metrics that a state exports under one namespace.
+// These are its rollup, and metrics of the plugin itself.
+type exporter struct {
+	namespace   string
+	counts      *counts
+	policyPaths func() *policyPaths // returns nil if no policy gives labels
+	revisions   func() []revision
+	collector   atomic.Pointer[prom.Collector]
+	descs       map[string]*prometheus.Desc // of ownMetrics
+}
+
+func newExporter(namespace string, c *counts, paths func() *policyPaths, revisions func() []revision) *exporter {
+	e := &exporter{namespace: namespace, counts: c, policyPaths: paths, revisions: revisions, descs: map[string]*prometheus.Desc{}}
+	for _, m := range ownMetrics {
+		e.descs[m.name] = prometheus.NewDesc(namespace+"_"+m.name, m.help, strings.Fields(m.labels), nil)
 	}
-	return &exporter{
-		namespace: namespace, state: s,
-		failures: desc("decision_plugin_failures_total",
-			"Decisions that Regometer's plugin could not record (panic), or could not pass to the next logger plugin (next).", "cause"),
-		received: desc("decision_received_total",
-			"Decisions by their source: directly from OPA's server, or as events of its decision log.", "source"),
-		logged: desc("decision_log_events_total",
-			"Events that OPA gave its decision log, without those of its drop policy. Exported from the first event that decision_logs.plugin brings."),
-		policyPaths: desc("decision_policy_paths", "Paths of the rules of the active policy: with their own label, merged into "+
-			"the label of a package, or other. Exported only if a policy gives labels.", "label"),
-		lost: desc("decision_labels_lost_total",
-			"Labels that a new policy has taken from paths with decisions, whose decisions now have another label."),
-		httpFailures: desc("decision_http_send_failures_total",
-			"Requests of http.send that failed: no answer in time (timeout), a failed connection, a status from 500 on, or other.", "cause"),
-		revisions: desc("policy_info",
-			"Always 1, for the active revision of each bundle. Exported only without status.prometheus, where OPA has last_success_bundle_activation.",
-			"bundle", "revision"),
-	}
+	return e
 }
 
 // Describe implements prometheus.Collector.
 func (e *exporter) Describe(ch chan<- *prometheus.Desc) {
 	e.collector.Load().Describe(ch)
-	for _, desc := range [...]*prometheus.Desc{e.failures, e.received, e.logged, e.policyPaths, e.lost, e.httpFailures, e.revisions} {
+	for _, desc := range e.descs {
 		ch <- desc
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (e *exporter) Collect(ch chan<- prometheus.Metric) {
-	e.state.exemplars.collect(e.collector.Load(), ch)
+	e.counts.exemplars.collect(e.collector.Load(), ch)
 }
 
 // own returns the metrics of the plugin itself, and the number of those that
 // buildInfo has. For logs, it returns only what a log tells, because a metric
 // of 0 would be wrong if the value is unknown.
 func (e *exporter) own() (all []prometheus.Metric, others int) {
-	gauge := func(desc *prometheus.Desc, n int, labels ...string) {
-		all = append(all, prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), labels...))
+	add := func(name string, kind prometheus.ValueType, n uint64, labels ...string) {
+		all = append(all, prometheus.MustNewConstMetric(e.descs[name], kind, float64(n), labels...))
 	}
-	counter := func(desc *prometheus.Desc, n *atomic.Uint64, labels ...string) {
-		all = append(all, prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n.Load()), labels...))
+	count := func(name string, n *atomic.Uint64, labels ...string) {
+		add(name, prometheus.CounterValue, n.Load(), labels...)
 	}
-	s := e.state
-	counter(e.received, &s.received[fromLog], sources[fromLog])
-	counter(e.lost, &s.lost)
-	if paths, known := s.policyPaths(); known {
-		gauge(e.policyPaths, paths.own, "own")
-		gauge(e.policyPaths, paths.merged, "merged")
-		gauge(e.policyPaths, paths.other, "other")
+	c := e.counts
+	count("decision_received_total", &c.received[fromLog], sources[fromLog])
+	count("decision_labels_lost_total", &c.lost)
+	if paths := e.policyPaths(); paths != nil {
+		add("decision_policy_paths", prometheus.GaugeValue, uint64(paths.own), "own")
+		add("decision_policy_paths", prometheus.GaugeValue, uint64(paths.merged), "merged")
+		add("decision_policy_paths", prometheus.GaugeValue, uint64(paths.other), "other")
 	}
-	if s.ofLogs {
+	if c.ofLogs {
 		return all, 1
 	}
-	counter(e.received, &s.received[fromServer], sources[fromServer])
+	count("decision_received_total", &c.received[fromServer], sources[fromServer])
 	for i, cause := range causes {
-		counter(e.failures, &s.failures[i], cause)
+		count("decision_plugin_failures_total", &c.failures[i], cause)
 	}
-	if s.logged.Load() > 0 {
-		counter(e.logged, &s.logged)
+	if c.logged.Load() > 0 {
+		count("decision_log_events_total", &c.logged)
 	}
 	if countsHTTPSend.Load() {
 		for i, cause := range httpCauses {
-			counter(e.httpFailures, &httpFailures[i], cause)
+			count("decision_http_send_failures_total", &httpFailures[i], cause)
 		}
 	}
-	for _, r := range s.revisions() {
-		gauge(e.revisions, 1, r.bundle, r.revision)
+	for _, r := range e.revisions() {
+		add("policy_info", prometheus.GaugeValue, 1, r.bundle, r.revision)
 	}
 	return all, 1
 }

@@ -4,8 +4,6 @@
 package plugin
 
 import (
-	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -122,8 +120,8 @@ func TestLabels(t *testing.T) {
 		l := newLabels(&settings{Paths: test.config, MaxPaths: 1000}, c)
 		for _, path := range test.paths {
 			got, known := l.of(path, test.query)
-			if test.label == none && (known || got.name != rollup.Other) || test.label != none && (!known || got.name != test.label || got.merged != nil) {
-				t.Errorf("path %q, query %q: the label is %q, shared: %t, want %q", path, test.query, got.name, got.merged != nil, test.label)
+			if test.label == none && (known || got.name != rollup.Other) || test.label != none && (!known || got.name != test.label || got.shared) {
+				t.Errorf("path %q, query %q: the label is %q, shared: %t, want %q", path, test.query, got.name, got.shared, test.label)
 			}
 		}
 	}
@@ -143,29 +141,6 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 	for _, c := range []*ast.Compiler{nil, ast.NewCompiler(), compile(t, "package empty")} {
 		if label, known := newLabels(defaultConfig(), c).of("a", ""); known {
 			t.Errorf("without rules the label is %q, want other", label.name)
-		}
-	}
-}
-
-// TestSegmentInteger compares with strconv.ParseInt, which OPA's server uses.
-func TestSegmentInteger(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
-	segments := []string{
-		"", "+", "-", "0", "-0", "9", "+9", "-9", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
-		"00000000000000000000000007", "7_0", "0x7", "7.0", "７",
-	}
-	for range 5000 {
-		b := make([]byte, random.IntN(21))
-		for i := range b {
-			b[i] = "0123456789+-:a/ 01989898"[random.IntN(24)]
-		}
-		segments = append(segments, string(b))
-	}
-	for _, s := range segments {
-		want, err := strconv.ParseInt(s, 10, 64)
-		if n, ok := integer(s); ok != (err == nil) || ok && n != want {
-			t.Errorf("%q: the integer is %d, %t, want %d, %v", s, n, ok, want, err)
 		}
 	}
 }

@@ -67,13 +67,13 @@ func (c *LogCounter) NeedsPolicy() bool {
 }
 
 // Verdicts returns the rules for results of the configuration.
-func (c *LogCounter) Verdicts() *verdicts.Set { return c.config.Outcomes }
+func (c *LogCounter) Verdicts() *verdicts.Set { return c.config.verdicts }
 
 // A LogBatch has decisions that are not counted yet. Only one goroutine may use
 // it.
 type LogBatch struct {
 	counter *LogCounter
-	given   map[pathLabel]bool
+	given   map[*label]bool
 	n       uint64
 
 	// The first decisions wait in pending, and their numbers in numbers. If
@@ -93,7 +93,7 @@ const (
 
 // NewBatch returns an empty batch.
 func (c *LogCounter) NewBatch() *LogBatch {
-	return &LogBatch{counter: c, given: map[pathLabel]bool{}}
+	return &LogBatch{counter: c, given: map[*label]bool{}}
 }
 
 // Reset makes the batch empty. Its decisions do not count.
@@ -123,8 +123,8 @@ func (b *LogBatch) Add(d rollup.Decision) {
 		path = ""
 	}
 	l, _ := b.counter.recorder.labels.Load().of(path, query)
-	b.given[l] = true
-	d.Query, d.Path, d.Overflow = query != "", l.name, l.merged != nil
+	b.given[l.label] = true
+	d.Query, d.Path, d.Overflow = query != "", l.name, l.shared
 	switch {
 	case b.rollup != nil:
 		b.rollup.Add(d)
@@ -164,9 +164,8 @@ func (b *LogBatch) Len() uint64 { return b.n }
 func (b *LogBatch) Count() {
 	s := b.counter.recorder.state
 	for l := range b.given {
-		b.counter.recorder.noteAsked(l)
 		if !l.counted.Load() {
-			s.makeRoom(l.label)
+			s.makeRoom(l)
 		}
 	}
 	s.recording.RLock()

@@ -4,7 +4,10 @@
 package plugin
 
 import (
+	"bytes"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,5 +57,24 @@ func TestReusedBatch(t *testing.T) {
 	b.Reset()
 	for label, want := range map[string]float64{rollup.Other: mostPending + 1003, outcome.Query: 1, outcome.AllData: 1, "a/p": 2, "old/q": 0, "someone@example.com": 0} {
 		checkDecisions(t, registry, "opa", label, want)
+	}
+}
+
+// The counter logs which labels are shared and lost.
+func TestLogCounterLogs(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c, err := NewLogCounter(prometheus.NewRegistry(), []byte(`{"max_paths": 2}`), "", slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetPolicy(compile(t, rules("a", "b", "c")))
+	b := c.NewBatch()
+	b.Add(rollup.Decision{Path: "p/a"})
+	b.Count()
+	c.SetPolicy(compile(t, rules("z")))
+	want := []string{`level=INFO msg="The policy has 3 paths`, `level=WARN msg="A new policy takes the labels of 1 paths with decisions: p/a.`}
+	if got := slices.Collect(strings.Lines(log.String())); !slices.EqualFunc(got, want, strings.Contains) {
+		t.Fatalf("the log has %q, want %q", got, want)
 	}
 }

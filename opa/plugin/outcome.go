@@ -46,11 +46,11 @@ func loggedOutcomeOf(v *verdicts.Verdict, event *logs.EventV1) (_ outcome.Outcom
 }
 
 // verdictOf returns the verdict for decisions on a path, or for ad-hoc queries.
-func (a *active) verdictOf(path, query string) *verdicts.Verdict {
+func verdictOf(set *verdicts.Set, path, query string) *verdicts.Verdict {
 	if query != "" {
 		path = outcome.Query
 	}
-	return a.verdicts.Of(strings.Trim(path, "/"))
+	return set.Of(strings.Trim(path, "/"))
 }
 
 // queryOutcome extends verdicts.OfQuery, which handles only the types of JSON. It

@@ -26,9 +26,6 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Name is the plugin's name in OPA's configuration.
-const Name = "regometer"
-
 // A Factory makes plugins. Programs pass it to OPA's runtime or SDK.
 type Factory struct {
 	// Registerer registers the metrics if OPA has no registry of its own, as
@@ -44,8 +41,8 @@ type Factory struct {
 var _ plugins.Factory = Factory{}
 
 // Validate reads the plugin's configuration, which is JSON, and returns it for
-// New. It fails if a key or value is invalid. The error names every such key
-// and the allowed values.
+// New. It fails if a key or value is invalid. The error names the key and what is
+// allowed.
 func (Factory) Validate(m *plugins.Manager, config []byte) (any, error) {
 	c, err := parseConfig(config)
 	if err != nil {
@@ -156,9 +153,10 @@ func (p *Plugin) use(c *settings) (err error) {
 			return err
 		}
 		r = &recorder{
-			state: s, rules: p.manager.GetCompiler, revisions: p.revisions,
-			info: func(text string) { p.logger.Info("%s", text) },
-			warn: func(text string) { p.logger.Warn("%s", text) },
+			state: s, rules: p.manager.GetCompiler,
+			revisions: func() []revision { return revisionsOf(p.manager) },
+			info:      func(text string) { p.logger.Info("%s", text) },
+			warn:      func(text string) { p.logger.Warn("%s", text) },
 		}
 	}
 	if err := r.configure(c); err != nil {
@@ -168,10 +166,23 @@ func (p *Plugin) use(c *settings) (err error) {
 		p.started = true
 		hook.Started.Add(1)
 	}
-	p.active.Store(&active{r, c.Next, c.Outcomes, isTraced(p.manager), c.MaxPaths + unnamed + 2})
+	p.active.Store(&active{r, c.Next, c.verdicts, isTraced(p.manager), c.MaxPaths + unnamed + 2})
 	p.refresh() // OPA may have activated a policy since configure read the rules
 	p.warn()
 	return nil
+}
+
+// warn logs a warning if decisions or metrics do not go where an operator may
+// expect them. It does not repeat a warning while nothing changes. The caller
+// holds p.mu.
+func (p *Plugin) warn() {
+	now := warnings(p.manager, p.config, &p.build, p.registry != nil)
+	for i, text := range now {
+		if text != "" && text != p.warned[i] {
+			p.logger.Warn("%s", text)
+		}
+	}
+	p.warned = now
 }
 
 // refresh updates the labels to the rules of the active policy. OPA calls it
@@ -230,7 +241,7 @@ func (p *Plugin) Observe(ctx context.Context, path, query string, result *any, e
 	if a.traced {
 		d.trace = sampledTrace(ctx)
 	}
-	d.Outcome, d.Code = outcomeOf(a.verdictOf(path, query), err, result, query)
+	d.Outcome, d.Code = outcomeOf(verdictOf(a.verdicts, path, query), err, result, query)
 	switch {
 	case m == nil:
 		p.record(a, &d)
@@ -284,7 +295,7 @@ func (p *Plugin) recordEvent(ctx context.Context, a *active, event *logs.EventV1
 	if a.traced {
 		d.trace = sampledTrace(ctx)
 	}
-	d.Outcome, d.Code = loggedOutcomeOf(a.verdictOf(event.Path, event.Query), event)
+	d.Outcome, d.Code = loggedOutcomeOf(verdictOf(a.verdicts, event.Path, event.Query), event)
 	p.record(a, &d)
 }
 

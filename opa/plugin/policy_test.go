@@ -350,7 +350,7 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		for _, path := range append(paths, "nothing", "a/nothing/b", "a", "b/c") {
 			one, known := first.of(path, "")
 			other, _ := second.of(path, "")
-			if one.name != other.name || (one.merged == nil) != (other.merged == nil) {
+			if one.name != other.name || one.shared != other.shared {
 				t.Fatalf("seed %d: %s is %q and %q", seed, path, one.name, other.name)
 			}
 			if one.name != rollup.Other && first.given[one.name] == nil {
@@ -367,7 +367,7 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 		// If there is room, each path has its own label.
 		all := newLabels(withMaxPaths(10_000), compile(t, modules...))
 		for _, path := range paths {
-			if got, _ := all.of(path, ""); got.name != path || got.merged != nil {
+			if got, _ := all.of(path, ""); got.name != path || got.shared {
 				t.Errorf("seed %d: %s: %q", seed, path, got.name)
 			}
 		}

@@ -7,14 +7,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -30,17 +28,17 @@ import (
 // never unregistered. While a plugin is started, the registry also has an
 // exporter.
 type state struct {
+	counts
 	registry prometheus.Registerer // if it is nil, nothing is exported
-	ofLogs   bool                  // the state has a LogCounter, and no plugins
 
 	// A decision holds recording for reading while it gets its label and is
 	// recorded. A change of the labels or of the rollup holds it for writing,
 	// so that no decision gets lost or gets an old label.
 	recording sync.RWMutex
 	rollup    *rollup.Rollup // nil before the first start
-	// started has the labels of the started plugins. It changes with both
-	// mutexes held.
-	started map[*recorder]*labels
+	// started has the plugins that are started. The last one was configured
+	// last, and its labels get room. It changes with both mutexes held.
+	started []*recorder
 
 	// configuring protects the fields below. Decisions never wait for it.
 	configuring sync.Mutex
@@ -52,13 +50,6 @@ type state struct {
 	// the last change that gave it.
 	activations int
 	lastActive  map[string]int
-
-	exemplars exemplars
-
-	lost     atomic.Uint64 // labels that a new policy has taken from paths with decisions
-	failures [len(causes)]atomic.Uint64
-	received [len(sources)]atomic.Uint64
-	logged   atomic.Uint64 // events of the decision log
 }
 
 var stateDesc = prometheus.NewDesc("regometer_plugin_state", "Never exported.", nil, nil)
@@ -73,7 +64,7 @@ func (*state) Collect(chan<- prometheus.Metric) {}
 // registers the state and info if there is none. It fails if the registry
 // refuses them.
 func stateOf(registry prometheus.Registerer, info prometheus.Collector) (*state, error) {
-	s := &state{registry: registry, started: map[*recorder]*labels{}}
+	s := &state{registry: registry}
 	if registry == nil {
 		return s, nil
 	}
@@ -96,10 +87,9 @@ func stateOf(registry prometheus.Registerer, info prometheus.Collector) (*state,
 type recorder struct {
 	state  *state
 	rules  func() *ast.Compiler // returns the compiler of the active policy
-	warn   func(text string)    // logs a warning
+	warn   func(text string)    // logs which labels are lost
 	info   func(text string)    // logs which labels are shared
 	config *settings            // protected by state.configuring
-	warned []string             // the paths in warnings; protected by state.configuring
 	shared atomic.Value         // the last message about shared labels
 
 	labels atomic.Pointer[labels] // changes with both mutexes held
@@ -108,9 +98,9 @@ type recorder struct {
 }
 
 // configure makes the state export its counts as configuration c says, with the
-// labels of this recorder and the others. The only series that end are those of
-// paths that no recorder labels any more, if there is no room for them. If
-// configure fails, it changes nothing.
+// labels of this recorder. The only series that end are those of paths that the
+// recorder does not label, if there is no room for them. If configure fails, it
+// changes nothing.
 //
 // It reads the rules while it holds the mutex that relabel needs, so that the
 // newest policy wins.
@@ -120,8 +110,6 @@ func (r *recorder) configure(c *settings) error {
 	defer s.configuring.Unlock()
 	options := c.rollupOptions()
 	l := newLabels(c, r.rules())
-	started := maps.Clone(s.started)
-	started[r] = l
 	// From here on, decisions wait. With hundreds of labels this takes some
 	// milliseconds.
 	s.recording.Lock()
@@ -132,7 +120,7 @@ func (r *recorder) configure(c *settings) error {
 	case counted == nil:
 		counted, err = rollup.New(options)
 	case !reflect.DeepEqual(s.options, options):
-		counted, err = s.rebuild(options, s.labelsToEnd(started, options.Paths))
+		counted, err = s.rebuild(options, s.labelsToEnd(l, options.Paths))
 	}
 	if err == nil {
 		err = s.export(counted, c)
@@ -142,17 +130,33 @@ func (r *recorder) configure(c *settings) error {
 	}
 	r.config = c
 	r.labels.Store(l)
-	s.config, s.options, s.rollup, s.started = c, options, counted, started
+	s.config, s.options, s.rollup = c, options, counted
+	s.started = append(s.others(r), r)
 	s.noteLabels()
 	return nil
+}
+
+// others returns the started recorders without r.
+func (s *state) others(r *recorder) []*recorder {
+	return slices.DeleteFunc(slices.Clone(s.started), func(other *recorder) bool { return other == r })
+}
+
+// last returns the recorder that was configured last, or nil if none is
+// started. The caller holds a mutex.
+func (s *state) last() *recorder {
+	if len(s.started) == 0 {
+		return nil
+	}
+	return s.started[len(s.started)-1]
 }
 
 // relabel updates the labels to the rules of a new policy, unless the plugin is
 // stopped. It says which paths have no label of their own, unless it said the
 // same before.
 func (r *recorder) relabel() {
-	if text := r.replaceLabels(); text != "" {
-		r.warn(text)
+	if lost := r.replaceLabels(); len(lost) > 0 {
+		r.warn(fmt.Sprintf("A new policy takes the labels of %d paths with decisions: %s. "+
+			"To keep the label of a path, name the path in paths.allow.", len(lost), listed(lost)))
 	}
 	text := r.labels.Load().counts.String()
 	if r.shared.Swap(text) != text && text != "" {
@@ -160,25 +164,24 @@ func (r *recorder) relabel() {
 	}
 }
 
-// replaceLabels does the work of relabel. It returns a warning, or "".
-func (r *recorder) replaceLabels() (warning string) {
+// replaceLabels replaces the labels, and returns the paths with decisions that
+// have lost theirs.
+func (r *recorder) replaceLabels() (lost []string) {
 	s := r.state
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	compiler := r.rules()
-	if s.started[r] == nil || r.labels.Load().compiler == compiler {
-		return ""
+	if !slices.Contains(s.started, r) || r.labels.Load().compiler == compiler {
+		return nil
 	}
 	l := newLabels(r.config, compiler)
-	lost := r.labels.Load().lost(l, s.rollup.Labels())
+	lost = r.labels.Load().lost(l, s.rollup.Labels())
 	s.lost.Add(uint64(len(lost)))
-	warning = r.warningAbout("A new policy takes the labels of paths with decisions", l, lost...)
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	r.labels.Store(l)
-	s.started[r] = l
 	s.noteLabels()
-	return warning
+	return lost
 }
 
 // stop removes this recorder's labels. When the last plugin stops, the export
@@ -189,7 +192,7 @@ func (r *recorder) stop() {
 	defer s.configuring.Unlock()
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	delete(s.started, r)
+	s.started = s.others(r)
 	s.noteLabels()
 	if len(s.started) == 0 && s.exporter != nil {
 		s.registry.Unregister(s.exporter)
@@ -197,7 +200,7 @@ func (r *recorder) stop() {
 	}
 }
 
-// noteLabels notes which labels the started plugins give now. The caller holds
+// noteLabels notes which labels the plugin that was configured last gives now. The caller holds
 // both mutexes.
 func (s *state) noteLabels() {
 	s.activations++
@@ -205,8 +208,8 @@ func (s *state) noteLabels() {
 	for _, name := range s.rollup.Labels() {
 		active[name] = s.lastActive[name]
 	}
-	for _, l := range s.started {
-		for name, label := range l.given {
+	if r := s.last(); r != nil {
+		for name, label := range r.labels.Load().given {
 			active[name] = s.activations
 			label.counted.Store(false) // there may be room now
 		}
@@ -232,12 +235,12 @@ func (s *state) rebuild(o rollup.Options, gone map[string]bool) (*rollup.Rollup,
 }
 
 // labelsToEnd returns the labels whose series must end so that at most room
-// labels are left. It returns only labels that no plugin gives any more. It
-// takes those that have been unused longest, sorted by name if equally long.
-func (s *state) labelsToEnd(started map[*recorder]*labels, room int) map[string]bool {
+// labels are left. It returns only labels that are not among l. It takes those
+// that have been unused longest, sorted by name if equally long.
+func (s *state) labelsToEnd(l *labels, room int) map[string]bool {
 	var idle []string
 	for _, name := range s.rollup.Labels() {
-		if isGiven(started, name) {
+		if l.given[name] != nil {
 			room--
 		} else {
 			idle = append(idle, name)
@@ -253,41 +256,32 @@ func (s *state) labelsToEnd(started map[*recorder]*labels, room int) map[string]
 	return gone
 }
 
-// isGiven reports whether one of the started plugins gives a label.
-func isGiven(started map[*recorder]*labels, name string) bool {
-	for _, l := range started {
-		if l.given[name] != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// makeRoom makes room for the series of a label. If necessary and possible, it
-// ends series of former labels. The labels of a stopped plugin get no room.
+// makeRoom makes room for the series of a label of the plugin that was
+// configured last. If necessary and possible, it ends series of other labels.
 func (s *state) makeRoom(l *label) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	l.counted.Store(true) // do not try again, even if there is no room
-	if !isGiven(s.started, l.name) || s.rollup.Admit(l.name) {
+	r := s.last()
+	if r == nil || r.labels.Load().given[l.name] == nil || s.rollup.Admit(l.name) {
 		return
 	}
 	// If there are hundreds of labels, end several at once. All decisions wait
 	// for the copy, which takes longer with more labels.
 	paths := s.options.Paths
-	gone := s.labelsToEnd(s.started, paths-max(1, paths/100))
+	gone := s.labelsToEnd(r.labels.Load(), paths-max(1, paths/100))
 	if len(gone) == 0 {
-		return // together, several plugins give more labels than there is room for
+		return
 	}
-	r, err := s.rebuild(s.options, gone)
+	counted, err := s.rebuild(s.options, gone)
 	if err == nil {
-		err = s.export(r, s.config)
+		err = s.export(counted, s.config)
 	}
 	if err == nil {
-		s.rollup = r
-		r.Admit(l.name)
+		s.rollup = counted
+		counted.Admit(l.name)
 	}
 }
 
@@ -296,7 +290,7 @@ func (s *state) makeRoom(l *label) {
 func (s *state) export(r *rollup.Rollup, c *settings) error {
 	e := s.exporter
 	if e == nil || e.namespace != c.Namespace {
-		e = newExporter(c.Namespace, s)
+		e = newExporter(c.Namespace, &s.counts, s.policyPaths, s.revisions)
 	}
 	collector, err := prom.NewCollector(r, prom.Options{Namespace: c.Namespace, More: e.own, Checked: s.ofLogs})
 	if err != nil || s.registry == nil {
@@ -315,29 +309,28 @@ func (s *state) export(r *rollup.Rollup, c *settings) error {
 	return nil
 }
 
-// policyPaths returns the sums over the policies of all started plugins. It
-// reports whether any policy gives labels.
-func (s *state) policyPaths() (sum policyPaths, known bool) {
+// policyPaths counts the paths of the policy of the plugin that was configured
+// last. It returns nil if no policy gives labels.
+func (s *state) policyPaths() *policyPaths {
 	s.recording.RLock()
 	defer s.recording.RUnlock()
-	for _, l := range s.started {
-		if c := l.counts; c != nil {
-			known = true
-			sum.own += c.own
-			sum.merged += c.merged
-			sum.other += c.other
-		}
+	if r := s.last(); r != nil {
+		return r.labels.Load().counts
 	}
-	return sum, known
+	return nil
 }
 
-// A decision is a decision on its way to the rollup. Its Path is the path of
-// the request, until tryRecord replaces it by the label.
-type decision struct {
-	rollup.Decision
-	source int
-	query  string
-	trace  trace.TraceID // invalid if the request is not sampled
+// revisions returns the revisions of the plugin that was configured last. It
+// holds no lock while it reads them: an activation holds the store, and then
+// needs the lock.
+func (s *state) revisions() []revision {
+	s.recording.RLock()
+	r := s.last()
+	s.recording.RUnlock()
+	if r == nil || r.revisions == nil {
+		return nil
+	}
+	return r.revisions()
 }
 
 // record adds a decision to the rollup. It reports whether the decision's path
@@ -345,28 +338,27 @@ type decision struct {
 func (r *recorder) record(d *decision) (known bool) {
 	l, recorded, known := r.tryRecord(d)
 	for !recorded {
-		r.state.makeRoom(l.label)
+		r.state.makeRoom(l)
 		l, recorded, known = r.tryRecord(d)
 	}
-	r.noteAsked(l)
 	return known
 }
 
 // tryRecord adds the decision to the rollup, under its label. If there is no
 // room for the label yet, it adds nothing.
-func (r *recorder) tryRecord(d *decision) (l pathLabel, recorded, known bool) {
+func (r *recorder) tryRecord(d *decision) (_ *label, recorded, known bool) {
 	s := r.state
 	s.recording.RLock()
 	defer s.recording.RUnlock()
-	l, known = r.labels.Load().of(d.Path, d.query)
+	l, known := r.labels.Load().of(d.Path, d.query)
 	if !l.counted.Load() {
 		if !s.rollup.Admit(l.name) {
-			return l, false, known
+			return l.label, false, known
 		}
 		l.counted.Store(true)
 	}
-	d.Path, d.Query, d.Overflow = l.name, isQuery(d.Path, d.query), l.merged != nil
+	d.Path, d.Query, d.Overflow = l.name, isQuery(d.Path, d.query), l.shared
 	s.rollup.Add(d.Decision)
 	s.received[d.source].Add(1)
-	return l, true, known
+	return l.label, true, known
 }

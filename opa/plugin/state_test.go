@@ -275,54 +275,64 @@ func TestRelabel(t *testing.T) {
 	r.checkSeries(t, "(data) (query) p/b")
 }
 
+// A path with decisions that loses its label is counted, and named in a
+// warning.
+func TestLostLabels(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	p := newPlugin(t, `{"max_paths": 3, "paths": {"allow": ["x"]}}`, registry)
+	for _, step := range []struct{ policy, asked, lost string }{
+		{rules("a", "b"), "p/a p/b x nowhere", ""},
+		{"package p\na := input.x\nz := input.x", "p/z", "p/b"},
+		{"package p\nz := input.x", "p/y", "p/a"},
+		{rules("r", "s", "t"), "", "p/z"}, // each counts as p
+		{rules("r", "s"), "", ""},         // p has the decisions of no rule
+	} {
+		before := p.logged(logging.Warn)
+		p.setPolicy(t, step.policy)
+		for path := range strings.FieldsSeq(step.asked) {
+			p.log(t, logs.EventV1{Path: path})
+		}
+		want := ""
+		if step.lost != "" {
+			want = "A new policy takes the labels of 1 paths with decisions: " + step.lost + ". To keep the label of a path, name the path in paths.allow.\n"
+		}
+		if got := strings.TrimPrefix(p.logged(logging.Warn), before); !strings.HasSuffix(got, want) || want == "" && strings.Contains(got, "takes") {
+			t.Errorf("%q: the plugin warns %q, want %q", step.policy, got, want)
+		}
+	}
+	checkSum(t, registry, "opa_decision_labels_lost_total", nil, 3)
+}
+
 // Each of two OPAs on one registry labels by its own policy and configuration.
-// They share the counts, and the options that were configured last.
+// They share the counts. All else is that of the OPA that was configured last.
 func TestTwoOPAs(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	first, second := newPlugin(t, `{}`, registry), newPlugin(t, `{}`, registry)
 	want, namespace := map[string]float64{}, "opa"
+	first.setPolicy(t, rules("a", "b"))
 	for i, step := range []struct {
-		change func() // may be nil
-		// asks lists paths and the labels that each OPA gives them.
-		first, second map[string]string
-		paths         [3]float64 // of the policies: own, merged, other
+		change        func()
+		first, second map[string]string // paths, and the labels that each OPA gives them
+		own           float64           // paths of the policy with their own label
 	}{
 		{
-			func() {
-				first.setPolicy(t, rules("a", "b"))
-				second.setPolicy(t, "package p\na := input.x\nonly.second := input.x")
-			},
+			func() { second.setPolicy(t, "package p\na := input.x\nonly.second := input.x\nthird := input.x") },
 			map[string]string{"p/a": "p/a", "p/b": "p/b", "p/only/second": rollup.Other},
-			map[string]string{"p/a": "p/a", "p/b": rollup.Other, "p/only/second": "p/only/second"},
-			[3]float64{4, 0, 0},
-		},
-		{
-			func() { second.setPolicy(t, "package q\nx := input.x") },
-			map[string]string{"p/b": "p/b", "q/x": rollup.Other},
-			map[string]string{"q/x": "q/x", "p/a": rollup.Other},
-			[3]float64{3, 0, 0},
-		},
-		{
-			func() {
-				first.mustReconfigure(t, `{"max_paths": 1, "classic_buckets": []}`)
-				second.setPolicy(t, "package q\nx := input.x\nz := input.x")
-			},
-			map[string]string{"p/a": "p", "p/b": "p"}, map[string]string{"q/x": "q/x", "q/z": "q/z"},
-			[3]float64{2, 2, 0},
+			map[string]string{"p/a": "p/a", "p/b": rollup.Other, "p/only/second": "p/only/second"}, 3,
 		},
 		{
 			func() {
 				namespace = "policy"
+				second.setPolicy(t, "package q\nx := input.x")
 				second.mustReconfigure(t, `{"namespace": "policy", "paths": {"prefixes": ["pre"]}}`)
 			},
-			map[string]string{"pre/fix": rollup.Other, "p/b": "p"}, map[string]string{"pre/fix": "pre"},
-			[3]float64{2, 2, 0},
+			map[string]string{"pre/fix": rollup.Other, "p/b": "p/b"}, map[string]string{"pre/fix": "pre", "q/x": "q/x"}, 1,
 		},
 		{ // a stopped plugin may still get policies and decisions
 			func() { second.Stop(t.Context()); second.setPolicy(t, "package q\ny := input.x") },
-			map[string]string{"p/b": "p", "q/x": rollup.Other}, map[string]string{"q/x": "q/x", "pre/fix": "pre"},
-			[3]float64{0, 2, 0},
+			map[string]string{"p/b": "p/b", "q/x": rollup.Other}, map[string]string{"q/x": "q/x", "pre/fix": "pre"}, 2,
 		},
 		{
 			func() {
@@ -330,14 +340,9 @@ func TestTwoOPAs(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			map[string]string{"p/b": "p"}, map[string]string{"q/y": "q/y"},
-			[3]float64{1, 2, 0},
+			map[string]string{"p/b": "p/b"}, map[string]string{"q/y": "q/y"}, 1,
 		},
-		{
-			func() { first.Stop(t.Context()) },
-			nil, map[string]string{"q/y": "q/y"},
-			[3]float64{1, 0, 0},
-		},
+		{func() { first.Stop(t.Context()) }, nil, map[string]string{"q/y": "q/y"}, 1},
 	} {
 		step.change()
 		for _, ask := range []struct {
@@ -351,70 +356,47 @@ func TestTwoOPAs(t *testing.T) {
 				checkDecisions(t, registry, namespace, label, want[label])
 			}
 		}
-		for k, label := range []string{"own", "merged", "other"} {
-			checkSum(t, registry, namespace+"_decision_policy_paths", map[string]string{"label": label}, step.paths[k])
-		}
+		checkSum(t, registry, namespace+"_decision_policy_paths", map[string]string{"label": "own"}, step.own)
 	}
 	second.Stop(t.Context())
 	checkDecisions(t, registry, namespace, "q/y", -1)
 	if n := len(first.counted().started); n != 0 {
 		t.Errorf("%d stopped plugins are remembered, want none", n)
 	}
-	third := newRecorder(t, registry, withMaxPaths(2), compile(t, "package a\nx := input.x", "package b\nx := input.x\ny := input.x", "package c\nx := input.x\ny := input.x"))
-	newRecorder(t, registry, withMaxPaths(2), compile(t, "package d\nx := input.x", "package e\nx := input.x\ny := input.x", "package f\nx := input.x"))
-	for label, want := range map[string]float64{"own": 2, "merged": 4, "other": 3} {
-		checkSum(t, registry, "opa_decision_policy_paths", map[string]string{"label": label}, want)
-	}
-	third.stop()
 }
 
 // Two OPAs may have more labels than there is room for: there are no more
-// series than for one of them, no decision is lost, and a label gets the room
-// that becomes free.
+// series than for one of them, no decision is lost, and the labels of the OPA
+// that was configured last get the room.
 func TestTwoOPAsShareRoom(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	first := newRecorder(t, registry, withMaxPaths(2), compile(t, rules("a", "b")))
 	second := newRecorder(t, registry, withMaxPaths(2), compile(t, "package q\nx := input.x\ny := input.x"))
-	s := first.state
-	first.ask("p/a")
-	first.ask("/")
+	for _, path := range []string{"p/a", "/", "p/b"} {
+		first.ask(path)
+	}
 	first.askQuery()
+	first.checkSeries(t, "(data) (query) p/a p/b")
 	second.ask("q/x")
-	full := s.rollup
+	full := first.state.rollup
 	for range 2 {
-		first.ask("p/b")
-		second.ask("q/y")
+		first.ask("p/a")
+		second.ask("q/x")
 	}
-	if s.rollup != full {
-		t.Error("the counts are copied, although no series can end")
+	if first.state.rollup != full {
+		t.Error("the counts are copied for a label that gets no room")
 	}
-	first.checkSeries(t, "(data) (query) other p/a q/x")
-	checkDecisions(t, registry, "opa", rollup.Other, 4)
-	checkSum(t, registry, "opa_decision_label_overflow_total", map[string]string{"kind": "path"}, 4)
-
+	first.checkSeries(t, "(data) (query) other p/b q/x")
+	checkDecisions(t, registry, "opa", rollup.Other, 2)
+	checkSum(t, registry, "opa_decision_label_overflow_total", map[string]string{"kind": "path"}, 2)
 	second.stop()
 	second.ask("q/y") // takes no room
-	first.ask("p/b")
-	second.ask("q/x")
-	first.checkSeries(t, "(data) (query) other p/a p/b")
-	checkDecisions(t, registry, "opa", rollup.Other, 6)
-	checkDecisions(t, registry, "opa", "p/b", 1)
-	checkDecisions(t, registry, "opa", "p/a", 1)
-
-	// The limits are those of the plugin that was configured last.
-	third := newRecorder(t, registry, withMaxPaths(1), compile(t, "package z\nz := input.x"))
-	third.ask("z/z")
 	first.ask("p/a")
-	first.ask("p/b")
-	if n := len(first.snapshot().Paths); n != 1+unnamed+1 {
-		t.Errorf("there are series of %d labels, want %d", n, 1+unnamed+1)
-	}
-	checkSum(t, registry, "opa_decisions_total", nil, 14-1) // except the former one of q/x, whose series ended
-
+	first.checkSeries(t, "(data) (query) other p/a p/b")
+	checkDecisions(t, registry, "opa", rollup.Other, 3)
 	first.stop()
-	third.stop()
-	third.ask("z/y")
+	first.ask("p/a")
 	checkDecisions(t, registry, "opa", "p/a", -1)
 }
 

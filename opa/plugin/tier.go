@@ -4,8 +4,12 @@
 package plugin
 
 import (
+	"bytes"
+	"fmt"
+	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/types"
@@ -98,4 +102,53 @@ func isVerdict(t types.Type) bool {
 		})
 	}
 	return false
+}
+
+// entryPointsOf returns the paths that are annotated as entry points. It reads
+// the annotations in comments, because not every OPA parses them.
+func entryPointsOf(c *ast.Compiler) map[string]bool {
+	paths := map[string]bool{}
+	for _, m := range c.Modules {
+		commentedEntryPoints(m, paths)
+	}
+	return paths
+}
+
+// commentedEntryPoints adds the paths of a module's package and rules that its
+// comments annotate as entry points. OPA's own parser reads the comments, in a
+// copy of the module that has a short rule in place of each rule.
+func commentedEntryPoints(m *ast.Module, paths map[string]bool) {
+	mentions := func(c *ast.Comment) bool { return bytes.Contains(c.Text, []byte("entrypoint")) }
+	if m.Package == nil || m.Package.Location == nil || !slices.ContainsFunc(m.Comments, mentions) {
+		return
+	}
+	lines := map[int]string{m.Package.Location.Row: "package p"}
+	original := map[string]ast.Ref{"": m.Package.Path}
+	for _, r := range m.Rules {
+		if r.Location != nil && lines[r.Location.Row] == "" {
+			name := fmt.Sprint("r", r.Location.Row)
+			lines[r.Location.Row] = name + " := 1"
+			original[name] = r.Ref()
+		}
+	}
+	for _, c := range m.Comments {
+		if c.Location != nil {
+			line := lines[c.Location.Row]
+			lines[c.Location.Row] = fmt.Sprintf("%s%*s%s", line, c.Location.Col-len(line), "#", c.Text)
+		}
+	}
+	var text strings.Builder
+	for row := range 1 + slices.Max(slices.Collect(maps.Keys(lines))) {
+		text.WriteString(lines[row] + "\n")
+	}
+	short, err := ast.ParseModuleWithOpts("", text.String(), ast.ParserOptions{ProcessAnnotation: true})
+	if err != nil {
+		return
+	}
+	for _, a := range short.Annotations {
+		if a.Entrypoint {
+			_, name, _ := strings.Cut(pathOf(a.GetTargetPath()), "/")
+			paths[pathOf(original[name])] = true
+		}
+	}
 }

@@ -12,33 +12,28 @@ import (
 	"sync/atomic"
 	"time"
 
-	opaconfig "github.com/open-policy-agent/opa/v1/config"
 	"github.com/open-policy-agent/opa/v1/plugins"
+
+	"github.com/regometer/regometer/opa/internal/hook"
 )
 
-// warn logs a warning if decisions or metrics do not go where an operator may
-// expect them. It does not repeat a warning while nothing changes. The caller
-// holds p.mu.
-func (p *Plugin) warn() {
-	for i, text := range [...]string{p.warning(), p.exportWarning()} {
-		if text != "" && text != p.warned[i] {
-			p.logger.Warn("%s", text)
-		}
-		p.warned[i] = text
-	}
+// warnings returns what to warn about, because decisions or metrics do not go
+// where an operator may expect them. "" stands for no warning.
+func warnings(m *plugins.Manager, c *settings, build *hook.Build, exported bool) [2]string {
+	return [...]string{decisionWarning(m, c, build, exported), exportWarning(m)}
 }
 
 // deciders are well-known plugins that make decisions without OPA's server.
 // Their decisions come only by the decision log.
 var deciders = []string{"envoy_ext_authz_grpc", "envoy.ext_authz.grpc"} // both of opa-envoy-plugin
 
-// warning returns a warning, or "" if all decisions go where an operator may
-// expect them.
-func (p *Plugin) warning() string {
-	if p.registry == nil {
+// decisionWarning returns a warning, or "" if all decisions go where an operator
+// may expect them.
+func decisionWarning(m *plugins.Manager, own *settings, build *hook.Build, exported bool) string {
+	if !exported {
 		return "No metrics are exported, because this OPA has no Prometheus registry. Under the SDK, set Registerer in the plugin's Factory."
 	}
-	config := configOf(p.manager)
+	config := configOf(m)
 	var c struct {
 		Plugin, Service string
 		// Keys that an operator sets only to upload decisions.
@@ -51,20 +46,20 @@ func (p *Plugin) warning() string {
 	}
 	decider := "" // names a plugin whose decisions do not come directly from the server
 	for _, name := range deciders {
-		if p.build.Observed != nil && config.Plugins[name] != nil {
+		if build.Observed != nil && config.Plugins[name] != nil {
 			decider = " of " + name
 		}
 	}
-	hooked := p.build.Observed != nil && decider == "" // all decisions come directly from the server
+	hooked := build.Observed != nil && decider == "" // all decisions come directly from the server
 	if c.Plugin == Name {
-		return p.uploadWarning(c.Service, len(c.Resource)+len(c.ResourcePath)+len(c.PartitionName)+len(c.Reporting) > 0, hooked)
+		return uploadWarning(m, c.Service, len(c.Resource)+len(c.ResourcePath)+len(c.PartitionName)+len(c.Reporting) > 0, hooked)
 	}
 	if hooked {
-		if p.config.Next == "" || p.config.Next == c.Plugin {
+		if own.Next == "" || own.Next == c.Plugin {
 			return ""
 		}
 		return fmt.Sprintf("The plugin %q, named by %s.next, gets no events, because decision_logs.plugin does not name %q. "+
-			"Set decision_logs.plugin to %[1]q and remove next: this OPA counts decisions without it.", p.config.Next, configPath, Name)
+			"Set decision_logs.plugin to %[1]q and remove next: this OPA counts decisions without it.", own.Next, configPath, Name)
 	}
 	keep := ""
 	if c.Plugin != "" {
@@ -77,8 +72,8 @@ func (p *Plugin) warning() string {
 // uploadWarning returns a warning if OPA has a service for uploads but does not
 // upload, and otherwise "". It gives no warning without upload settings,
 // because the service may serve only bundles.
-func (p *Plugin) uploadWarning(service string, wanted, hooked bool) string {
-	services := p.manager.Services()
+func uploadWarning(m *plugins.Manager, service string, wanted, hooked bool) string {
+	services := m.Services()
 	if service != "" || len(services) == 0 || !wanted {
 		return ""
 	}
@@ -93,8 +88,8 @@ func (p *Plugin) uploadWarning(service string, wanted, hooked bool) string {
 
 // exportWarning returns a warning if OPA sends metrics over OTLP without a name
 // of the server, and otherwise "".
-func (p *Plugin) exportWarning() string {
-	field := reflect.ValueOf(configOf(p.manager)).Elem().FieldByName("MetricsExport")
+func exportWarning(m *plugins.Manager) string {
+	field := reflect.ValueOf(configOf(m)).Elem().FieldByName("MetricsExport")
 	if !field.IsValid() {
 		return "" // OPA before 1.16 sends nothing
 	}
@@ -112,15 +107,6 @@ func (p *Plugin) exportWarning() string {
 	}
 	return "metrics_export does not name this server. Servers without a name write the same series, so that sums and rates are wrong. " +
 		"Set metrics_export.resource.service_instance_id to a name of its own, such as ${HOSTNAME}, and set that environment variable."
-}
-
-// configOf returns the manager's current configuration. OPA 1.0 has only the
-// field Config, which later releases deprecate.
-func configOf(m *plugins.Manager) *opaconfig.Config {
-	if m, ok := any(m).(interface{ GetConfig() *opaconfig.Config }); ok {
-		return m.GetConfig()
-	}
-	return m.Config
 }
 
 // A rateLimiter allows one event a minute.
