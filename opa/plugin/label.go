@@ -74,7 +74,7 @@ func (c *policyPaths) String() string {
 		return ""
 	}
 	shared := c.merged + c.other
-	return fmt.Sprintf("The policy has %d paths, but only %d have a label of their own. %d share the label of a package, and %d are %q: %s. "+
+	return fmt.Sprintf("The policy has %d paths, but only %d have a label of their own. %d share the label of a package, and %d are %q. Examples: %s. "+
 		"Raise max_paths and max_series, annotate entry points, or name the important paths in paths.allow.",
 		c.own+shared, c.own, c.merged, c.other, rollup.Other, listed(c.examples))
 }
