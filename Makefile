@@ -35,6 +35,10 @@ OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' cmd/regometer/i
 # make lint examines the same code, and also the code for other platforms.
 TEST := $(GO) test -vet=off
 
+# Builds that no other target shares do not depend on the checkout's folder, so
+# that a new clone finds them in Go's cache.
+TEST_ANYWHERE := $(TEST) -trimpath
+
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -75,14 +79,14 @@ ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Oper
 
 .PHONY: race
 race: ## Run the tests of code with goroutines under the race detector
-	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST) -race -timeout 60m -skip '$(ALIKE)'
+	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST_ANYWHERE) -race -timeout 60m -skip '$(ALIKE)'
 	$(TEST) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
 
 # Vets and tests the packages $(3) of the root module as importers see them, with
 # the Go of number $(1) and the settings $(2). On 386, internal/logread has the
 # code that the tag purego selects, and so has a program that bench-quick checks.
 define test_root
-GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) test -vet=all $(3)
+GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) test -trimpath -vet=all $(3)
 endef
 
 .PHONY: test-root
@@ -104,7 +108,7 @@ fuzz: ## Run each fuzz target, or those whose folder and name match TARGETS, for
 	@failed=; fuzzed=0; \
 	while read -r folder name; do \
 		echo; echo "$$folder $$name"; fuzzed=$$((fuzzed + 1)); \
-		$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$folder" || failed="$$failed, $$folder $$name"; \
+		$(TEST_ANYWHERE) -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$folder" || failed="$$failed, $$folder $$name"; \
 	done < <(git grep --untracked '^func Fuzz' -- '*_test.go' | sed -E 's|(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|\1 \2|' | grep -E "$(TARGETS)"); \
 	[ -z "$$failed" ] || { echo "commit the new files in testdata/fuzz with the fix: findings in$${failed#,}"; exit 1; }; \
 	[ $$fuzzed -gt 0 ] || { echo "no target matches $(TARGETS)"; exit 1; }
@@ -148,7 +152,7 @@ upstream: ## Write the patches of the series for OPA to dist/upstream, and test 
 
 .PHONY: e2e
 e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver, the page in a browser, and the manifests; E2EFLAGS=-short with less load
-	cd e2e && GOWORK=off REGOMETER_E2E=1 REGOMETER_SOAK=$(SOAK) $(GO) test -count 1 -timeout 30m -v $(E2EFLAGS) ./...
+	cd e2e && GOWORK=off REGOMETER_E2E=1 REGOMETER_SOAK=$(SOAK) $(GO) test -count 1 -parallel 4 -timeout 30m -v $(E2EFLAGS) ./...
 
 .PHONY: dashboards
 dashboards: ## Write the dashboard and rules over classic histograms, and the rules for the Prometheus operator
