@@ -180,27 +180,6 @@ func BenchmarkKeysInTable(b *testing.B) {
 	})
 }
 
-// BenchmarkKeysAsJSON writes finished keys, quoted and checked for escapes, or
-// kept as JSON.
-func BenchmarkKeysAsJSON(b *testing.B) {
-	var keys, ready []string
-	for _, name := range names {
-		keys = append(keys, formatKey(name))
-		ready = append(ready, string(appendQuoted(nil, formatKey(name)))+":")
-	}
-	compare(b, func() {
-		dst := text
-		for _, key := range keys {
-			dst = append(appendQuoted(dst, key), ':')
-		}
-	}, func() {
-		dst := text
-		for _, key := range ready {
-			dst = append(dst, key...)
-		}
-	})
-}
-
 // found keeps the compiler from leaving out a look-up.
 var found int
 
@@ -320,20 +299,6 @@ func BenchmarkSharedPercentileList(b *testing.B) {
 		func() { percentiles(sorted, percentileList) })
 }
 
-// BenchmarkNoPercentileList has no list at all, and no list of results.
-func BenchmarkNoPercentileList(b *testing.B) {
-	var s [7]float64
-	compare(b, func() { percentiles(sorted, percentileList) }, func() {
-		s[0] = percentile(sorted, 0.5)
-		s[1] = percentile(sorted, 0.75)
-		s[2] = percentile(sorted, 0.9)
-		s[3] = percentile(sorted, 0.95)
-		s[4] = percentile(sorted, 0.99)
-		s[5] = percentile(sorted, 0.999)
-		s[6] = percentile(sorted, 0.9999)
-	})
-}
-
 var boxed any = 1234.5
 
 // BenchmarkInternedFields makes the map of a histogram's twelve fields.
@@ -351,27 +316,6 @@ func BenchmarkInternedFields(b *testing.B) {
 		m := make(map[string]any, 12)
 		for i := range handles {
 			m[handles[i].Value()] = boxed
-		}
-	})
-}
-
-// BenchmarkFieldLabels writes a histogram's twelve names, quoted one by one, or
-// as labels with their punctuation.
-func BenchmarkFieldLabels(b *testing.B) {
-	var labels [12]string
-	for i, field := range fields {
-		labels[i] = "{,"[min(i, 1):][:1] + `"` + field + `":`
-	}
-	compare(b, func() {
-		dst := text
-		for i, field := range fields {
-			dst = append(dst, "{,"[min(i, 1)])
-			dst = append(appendQuoted(dst, field), ':')
-		}
-	}, func() {
-		dst := text
-		for i := range labels {
-			dst = append(dst, labels[i]...)
 		}
 	})
 }
