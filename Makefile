@@ -73,7 +73,7 @@ test-slow: ## Run the tests of all modules, also those that build OPA or read lo
 
 # These packages have no goroutines, or start programs. The command starts
 # goroutines only in collect, and to read logs as package report does. The tests
-# of ALIKE use a histogram from one goroutine, or read logs as others here do.
+# of ALIKE use values from one goroutine, or read logs as others here do.
 SEQUENTIAL := /bench/|/cmd/regometer/internal/(chart|compare|contents|gotool|ociimage|opabuild|outfile|output|page|samplelog|text)$$|/cmd/regometer$$|/(groupby|logread|outcome|stages|verdicts)$$
 ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit|ZipMembersBounded)$$
 
