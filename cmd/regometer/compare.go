@@ -103,7 +103,7 @@ decisions.`,
 		return err
 	})
 	flags.BoolVar(&read.Unique, "unique", false, "count each decision once, as regometer report does")
-	addFormatFlag(cmd, &format, new(compare.Comparison))
+	addFormatFlag(cmd, &format)
 	addNumberFlag(cmd, &shown.Top, "top", 20, "`number` of rows in each table; 0 for all, with all outcomes (default 20)")
 	return cmd
 }

@@ -365,7 +365,7 @@ func TestStandardOutputCut(t *testing.T) {
 	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)
 	for _, c := range []string{
 		"--help", "--version", "version opa", "sample --decisions 5", "build --unmodified --opa TREE -o opa", "verify --opa TREE --packages v1/metrics",
-		"report d.log", "report d.log --format json", "report d.log --format csv", "merge m.rgm", "compare m.rgm m.rgm", "compare m.rgm m.rgm --format junit",
+		"report d.log", "report d.log --format json", "report d.log --format markdown", "merge m.rgm", "compare m.rgm m.rgm", "compare m.rgm m.rgm --format junit",
 		"replay --policy p.rego --format junit d.log", // the table has times, whose length varies
 	} {
 		size := len(succeed(t, w.args(c)...))

@@ -88,7 +88,7 @@ or with --against the growth of a quantile of rego_query_eval.
 	flags.BoolVar(&o.run.Inputs, "show-input", false, "show the inputs of decisions that are not equal, which may be personal data")
 	flags.DurationVar(&o.run.Timeout, "timeout", time.Second, "longest `time` of an evaluation")
 	sizeFlag(cmd, &o.run.Memory, 0, "memory", "end before the command needs more than this `size` of memory")
-	addFormatFlag(cmd, &o.format, &replay.Report{})
+	addFormatFlag(cmd, &o.format)
 	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'changed>0', 'allowed-to-denied>0.1%' or 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
 		t, err := replay.ParseThreshold(text)
 		o.run.Thresholds = append(o.run.Thresholds, t)

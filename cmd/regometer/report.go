@@ -38,7 +38,7 @@ decisions were allowed, denied, undefined or failed, and how long each stage too
 A log can be what OPA uploads, prints to its console or writes with its file logger.
 Its events may be one per line or pretty-printed, between other lines, or wrapped by
 Docker, Kubernetes, Splunk or Fluent Bit. Files may be compressed by gzip, zstd, bzip2
-or lz4, in UTF-16, or in tar and zip archives. The command recognises the form by the
+or lz4, in UTF-16, or in tar archives. The command recognises the form by the
 content. It reads folders with their subfolders, and a file only once, even if the file
 is named twice. - is standard input.
 
@@ -64,7 +64,7 @@ and ClickHouse, in one row each, without input and result.
 ` + outputHelp + `
 
 Percentiles are within 1.1 % of the exact ones. Counts, sums, minima and maxima are
-exact. Times are in UTC. JSON and CSV have durations in nanoseconds.`,
+exact. Times are in UTC. JSON has durations in nanoseconds.`,
 		Example: `  regometer report decisions.log
   regometer report --top 5 --slowest 10 /var/log/opa
   regometer report --by label:id --since 24h logs/*.gz

@@ -23,7 +23,6 @@ import (
 // reportOutput has the flags that say where a report goes.
 type reportOutput struct {
 	format     string
-	stages     []string
 	shown      output.Options
 	files      *outputs
 	html, save *outputFile
@@ -32,9 +31,8 @@ type reportOutput struct {
 func (o *reportOutput) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.shown.Suite = "regometer report"
-	addFormatFlag(cmd, &o.format, new(report.Report))
+	addFormatFlag(cmd, &o.format)
 	addNumberFlag(cmd, &o.shown.Top, "top", 20, "`number` of groups in the table; 0 for all (default 20)")
-	flags.StringSliceVar(&o.stages, "stage", nil, "show only these `stages`, such as rego_query_eval")
 	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding or did not run, such as errors_rose, or for \"fault\" if any rule found a fault; may be repeated", func(text string) error {
 		names := strings.Split(text, ",")
 		for _, name := range names {
@@ -51,17 +49,9 @@ func (o *reportOutput) flags(cmd *cobra.Command) {
 }
 
 // write writes a report to the files that the flags name, and then to standard
-// output, whose reader may leave, as head does. It returns the report without
-// the stages that --stage leaves out.
+// output, whose reader may leave, as head does. It returns the report.
 func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, error) {
 	r := x.Report()
-	var stages []string
-	for _, s := range r.Total.Stages {
-		stages = append(stages, s.Name)
-	}
-	if o.stages != nil && !r.Only(o.stages) {
-		return nil, fmt.Errorf("--stage: no decision has the stage %s: use one of %s", strings.Join(o.stages, " or "), strings.Join(stages, ", "))
-	}
 	return r, errors.Join(
 		o.html.write(func(w io.Writer) error { return page.Write(w, r) }),
 		o.save.write(x.Save),
@@ -85,18 +75,18 @@ func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
 	return statusError(exitExceeded)
 }
 
-// addFormatFlag adds the flag that chooses one of the formats of a result.
-func addFormatFlag(cmd *cobra.Command, to *string, r output.Result) {
+// addFormatFlag adds the flag that chooses a format.
+func addFormatFlag(cmd *cobra.Command, to *string) {
 	*to = "table"
-	names := strings.Join(output.Formats(r), ", ")
+	names := strings.Join(output.Formats, ", ")
 	cmd.Flags().Func("format", "`format` of the output: "+names+" (default table)", func(name string) error {
-		if !slices.Contains(output.Formats(r), name) {
+		if !slices.Contains(output.Formats, name) {
 			return errors.New("use one of " + names)
 		}
 		*to = name
 		return nil
 	})
-	complete(cmd, "format", cobra.ShellCompDirectiveNoFileComp, output.Formats(r)...)
+	complete(cmd, "format", cobra.ShellCompDirectiveNoFileComp, output.Formats...)
 }
 
 // printResult writes a result to standard output.

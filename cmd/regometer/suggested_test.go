@@ -162,7 +162,7 @@ func TestSuggestedCommands(t *testing.T) {
 				t.Fatalf("finding %s, want %s", rule, test.rule)
 			}
 			for form, find := range suggestedIn {
-				output := succeed(t, slices.Concat([]string{"report", "--html", "page.html", "--format", strings.Replace(form, "html", "csv", 1)}, test.flags, []string{"--", file})...)
+				output := succeed(t, slices.Concat([]string{"report", "--html", "page.html", "--format", strings.Replace(form, "html", "table", 1)}, test.flags, []string{"--", file})...)
 				if form == "html" {
 					output = read("page.html")
 				}

@@ -50,23 +50,12 @@ type Options struct {
 	FailOn []string // the checks that fail if they find something
 }
 
-// A tableResult can also be written as CSV.
-type tableResult interface{ WriteCSV(w io.Writer) error }
-
-// Formats returns the names of the formats that a result has.
-func Formats(r Result) []string {
-	formats := []string{"github", "json", "junit", "markdown", "table"}
-	if _, ok := r.(tableResult); ok {
-		return append([]string{"csv"}, formats...)
-	}
-	return formats
-}
+// Formats are the names of the formats.
+var Formats = []string{"github", "json", "junit", "markdown", "table"}
 
 // Write writes a result in one of its formats. The error is that of w.
 func Write(w io.Writer, format string, r Result, o Options) error {
 	switch format {
-	case "csv":
-		return r.(tableResult).WriteCSV(w)
 	case "json":
 		return r.WriteJSON(w)
 	case "github":

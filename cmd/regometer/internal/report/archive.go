@@ -5,13 +5,10 @@ package report
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bufio"
 	"context"
 	"errors"
 	"io"
-	"math"
-	"os"
 	"path"
 	"strings"
 )
@@ -27,7 +24,7 @@ const maxMemberName = 4096
 func (w *worker) readMember(ctx context.Context, archive *input, name string, text io.Reader) bool {
 	in := &input{InputFile: InputFile{Name: archive.Name + ":" + name[:min(len(name), maxMemberName)]}}
 	p := in.newPart()
-	w.readContent(ctx, p, w.member, checked{text, zip.ErrAlgorithm, errMethod}, true)
+	w.readContent(ctx, p, w.member, checked{Reader: text}, true)
 	archive.members.merge(in.sum()) // at once, so that memory does not grow with the members
 	return p.failure == ""
 }
@@ -93,68 +90,4 @@ func (w *worker) readOneTar(ctx context.Context, in *input, text *bufio.Reader) 
 			return io.EOF
 		}
 	}
-}
-
-// maxDirectory limits the directory of a zip archive, in bytes. Package zip
-// keeps it in memory, where it takes some times as much. A test lowers it.
-var maxDirectory int64 = 16 << 20
-
-// A zipFile is the file of a zip archive. It can be read until left is used up,
-// or the context has ended.
-type zipFile struct {
-	ctx  context.Context
-	file *os.File
-	left int64
-}
-
-func (z *zipFile) ReadAt(p []byte, at int64) (int, error) {
-	if z.left -= int64(len(p)); z.left < 0 {
-		return 0, errMembers
-	}
-	if err := z.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return z.file.ReadAt(p, at)
-}
-
-// readZip reads a zip archive, of which counted bytes are counted already. The
-// error is as that of readTar.
-func (w *worker) readZip(ctx context.Context, in *input, counted int) error {
-	f, err := os.Open(in.Name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	size := in.Info.Size()
-	from := &zipFile{ctx, f, maxDirectory}
-	archive, err := zip.NewReader(from, size)
-	switch {
-	case errors.Is(err, errMembers):
-		return err
-	case err != nil:
-		return errDamaged
-	}
-	from.left = math.MaxInt64
-	in.members = new(Inputs)
-	for _, member := range archive.File {
-		if member.Mode().IsRegular() && isLog(member.Name) {
-			text := openMember(member)
-			w.readMember(ctx, in, member.Name, text)
-			text.Close()
-		}
-	}
-	w.bytes.Add(size - int64(counted))
-	return io.EOF
-}
-
-// openMember opens a member. If that fails, reading it fails.
-func openMember(member *zip.File) io.ReadCloser {
-	text, err := member.Open()
-	if member.Flags&1 != 0 { // encrypted
-		err = zip.ErrAlgorithm
-	}
-	if err != nil {
-		return io.NopCloser(readerFunc(func([]byte) (int, error) { return 0, err }))
-	}
-	return text
 }

@@ -36,8 +36,7 @@ type Data struct {
 	ids         decisionIDs
 	sample      *decisionSample
 	interrupted bool
-	options     *Options   // with which logs were read, or nil; not saved
-	unselected  unselected // not saved
+	options     *Options // with which logs were read, or nil; not saved
 }
 
 // maxRevisions limits the bundle revisions that have durations of their own,
@@ -61,7 +60,6 @@ func newData(o *Options) (*Data, error) {
 	return &Data{
 		by: o.By, groups: groups, revisions: revisions, paths: paths, servers: new(names), clients: new(names), whole: whole,
 		slowest: slowest{Limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
-		unselected: unselected{first: logread.NoTime, last: logread.NoTime},
 	}, nil
 }
 
@@ -106,7 +104,6 @@ func (x *Data) Merge(o *Data) error {
 	x.sample.merge(o.sample)
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
-	x.unselected.merge(&o.unselected)
 	return cmp.Or(x.inputs.check(), x.ids.check(), x.largest.check())
 }
 
@@ -189,7 +186,6 @@ func (x *Data) Report() *Report {
 		Overflow:    x.groups.Overflow(),
 		Interrupted: x.interrupted,
 		options:     x.options,
-		unselected:  &x.unselected,
 		sample:      x.sample,
 		largest:     x.largest,
 	}

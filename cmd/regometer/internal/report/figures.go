@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
@@ -46,21 +45,6 @@ func (g *Group) ByTime() []Figures {
 		return cmp.Or(compareSums(b.Self, a.Self), cmp.Compare(a.Name, b.Name))
 	})
 	return stages
-}
-
-// stageFields names the fields of a stage in JSON and CSV.
-var stageFields = []string{
-	"count", "unfinished", "sum_ns", "self_ns", "min_ns", "max_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns",
-}
-
-// fields returns the values of stageFields.
-func (f *Figures) fields() []string {
-	d := &f.Durations
-	values := []string{strconv.FormatUint(d.Count(), 10), strconv.FormatUint(f.Unfinished, 10), f.Took().String(), f.Self.String()}
-	for _, n := range append([]int64{d.Min(), d.Max()}, f.Quantiles[:]...) {
-		values = append(values, strconv.FormatInt(n, 10))
-	}
-	return values
 }
 
 // quantiles returns the quantiles of ranks as integers, from the least to the

@@ -22,7 +22,6 @@ const (
 	formatLZ4   format = "lz4"
 	formatUTF16 format = "utf16"
 	formatTar   format = "tar"
-	formatZip   format = "zip"
 	formatSaved format = "saved"
 )
 
@@ -40,8 +39,8 @@ var magics = []struct {
 	{"\x04\x22\x4d\x18", formatLZ4, ""},
 	{"\xff\xfe", formatUTF16, ""},
 	{"\xfe\xff", formatUTF16, ""},
-	{"PK\x03\x04", formatZip, ""},
-	{"PK\x05\x06", formatZip, ""}, // without members
+	{"PK\x03\x04", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
+	{"PK\x05\x06", "zip", "a zip archive without members"},
 	// Its end has no mark.
 	{"\x02\x21\x4c\x18", "lz4_old", "compressed by lz4 -l: run lz4 -dc FILE | regometer report -"},
 	// The maintained library for xz lets a file ask for 4 GB of memory.

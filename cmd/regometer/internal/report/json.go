@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
@@ -81,15 +80,30 @@ type groupSizes struct {
 	Median uint64 `json:"p50,omitzero"`
 }
 
+// stageFigures are the figures of a stage, in ns but for the numbers of timers.
+type stageFigures struct {
+	Count      uint64      `json:"count"`
+	Unfinished uint64      `json:"unfinished"`
+	Sum        groupby.Sum `json:"sum_ns"`
+	Self       groupby.Sum `json:"self_ns"`
+	Min        int64       `json:"min_ns"`
+	Max        int64       `json:"max_ns"`
+	P50        int64       `json:"p50_ns"`
+	P90        int64       `json:"p90_ns"`
+	P95        int64       `json:"p95_ns"`
+	P99        int64       `json:"p99_ns"`
+	P999       int64       `json:"p999_ns"`
+}
+
 // marshalGroup returns a group as JSON, with its key under the name by.
 func marshalGroup(by string, g *Group) []byte {
 	group := struct {
-		Decisions uint64                     `json:"decisions"`
-		Outcomes  map[string]uint64          `json:"outcomes"`
-		Bytes     groupSizes                 `json:"bytes,omitzero"`
-		Counters  map[string]groupby.Sum     `json:"counters"`
-		Stages    map[string]json.RawMessage `json:"stages"`
-	}{g.Decisions, map[string]uint64{}, groupSizes{g.Sizes, g.MedianSize}, map[string]groupby.Sum{}, map[string]json.RawMessage{}}
+		Decisions uint64                  `json:"decisions"`
+		Outcomes  map[string]uint64       `json:"outcomes"`
+		Bytes     groupSizes              `json:"bytes,omitzero"`
+		Counters  map[string]groupby.Sum  `json:"counters"`
+		Stages    map[string]stageFigures `json:"stages"`
+	}{g.Decisions, map[string]uint64{}, groupSizes{g.Sizes, g.MedianSize}, map[string]groupby.Sum{}, map[string]stageFigures{}}
 	for o, n := range g.Outcomes {
 		group.Outcomes[outcome.Outcome(o).String()] = n
 	}
@@ -100,11 +114,8 @@ func marshalGroup(by string, g *Group) []byte {
 	}
 	for i := range g.Stages {
 		f := g.Figures(&g.Stages[i])
-		fields := f.fields()
-		for i, value := range fields {
-			fields[i] = `"` + stageFields[i] + `":` + value
-		}
-		group.Stages[f.Name] = json.RawMessage("{" + strings.Join(fields, ",") + "}")
+		d, q := &f.Durations, f.Quantiles
+		group.Stages[f.Name] = stageFigures{d.Count(), f.Unfinished, f.Took(), f.Self, d.Min(), d.Max(), q[0], q[1], q[2], q[3], q[4]}
 	}
 	return KeyedJSON(by, g.Key, group)
 }

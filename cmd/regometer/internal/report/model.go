@@ -35,7 +35,6 @@ type Report struct {
 
 	Interrupted bool     // not everything was read
 	options     *Options // with which logs were read; nil for saved reports
-	unselected  *unselected
 	sample      *decisionSample
 	who         [attributes]*groupby.Groups // of paths, revisions and keys
 	clients     *names

@@ -177,5 +177,4 @@ func TestGolden(t *testing.T) {
 		return output.Write(w, "markdown", r, output.Options{Top: 6})
 	})))
 	golden(t, "json.golden", []byte(written(t, func(w io.Writer) error { return r.WriteJSON(w) })))
-	golden(t, "csv.golden", []byte(written(t, func(w io.Writer) error { return r.WriteCSV(w) })))
 }

@@ -373,14 +373,10 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	defer done()
 	switch {
 	case err != nil:
-	case f == formatZip && (text != l.raw || !p.input.isRegular()):
-		err = refusalError(refused + formatZip)
 	case f == formatTar && l == w.member:
 		err = errNested
 	case f == formatTar:
 		err = w.readTar(ctx, p.input, text)
-	case f == formatZip:
-		err = w.readZip(ctx, p.input, text.Buffered())
 	case f == formatSaved && l == w.file:
 		w.fail(fmt.Errorf("%s is a saved report, not a decision log: use regometer merge, which prints and merges saved reports", called(p.input.Name)))
 	default:

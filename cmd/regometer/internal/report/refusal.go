@@ -21,19 +21,14 @@ const refused = "format_"
 
 // The refusals that are not those of a format.
 const (
-	errNested  refusalError = refused + "nested"
-	errMembers refusalError = refused + "zip_members"
-	errMethod  refusalError = refused + "zip_method"
-	errWindow  refusalError = refused + "window"
+	errNested refusalError = refused + "nested"
+	errWindow refusalError = refused + "window"
 )
 
 // remedies say what a refused file is, and how to read it, if its format alone
 // does not: see magics.
 var remedies = map[refusalError]string{
-	refused + "zip":    "a zip archive that is not a file: write it to a file, and name that",
 	refused + "duckdb": "a DuckDB database: run duckdb -readonly FILE -c \"COPY TABLE TO '/dev/stdout' (FORMAT json)\" | regometer report -",
-	errMembers:         "a zip archive with too many members: run unzip -p FILE | regometer report -",
-	errMethod:          "encrypted, or compressed in a rare way: run 7z x -so ARCHIVE | regometer report -",
 	errNested:          "an archive in an archive, or compressed twice: unpack the outer one, and name its files",
 	errWindow:          "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -",
 }

@@ -61,7 +61,7 @@ func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *b
 		}
 	}
 	switch f {
-	case "", formatTar, formatZip, formatSaved:
+	case "", formatTar, formatSaved:
 	case formatUTF16:
 		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
 		text, f = bufio.NewReader(decoder.Reader(text)), ""

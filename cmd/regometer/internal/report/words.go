@@ -33,8 +33,8 @@ func (r *Report) Summary() string {
 	switch {
 	case slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Info }):
 		return ""
-	case r.Total.Decisions == 0 && r.unselected != nil && r.unselected.count > 0:
-		return r.unselected.text()
+	case r.Total.Decisions == 0 && r.Inputs.Decisions > 0:
+		return "The flags select none of " + text.Plural(r.Inputs.Decisions, "decision") + ". Change `--path`, `--since` or `--until`."
 	case r.Total.Decisions == 0:
 		return "There are no decisions."
 	case len(r.NotRun()) > 0:

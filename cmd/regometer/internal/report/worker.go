@@ -128,11 +128,8 @@ func (w *worker) event(e *logread.Event) {
 	w.read++
 	if w.wanted(e) {
 		w.add(e)
-	} else {
-		w.sum.unselected.add(e)
-		if e.Time == logread.NoTime && w.wantedPath(e) {
-			w.part.Gaps.Unplaced++
-		}
+	} else if e.Time == logread.NoTime && w.wantedPath(e) {
+		w.part.Gaps.Unplaced++
 	}
 	if w.named > maxNamed {
 		w.forget()

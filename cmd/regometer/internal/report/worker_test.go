@@ -201,7 +201,6 @@ func outputs(t testing.TB, x *Data) map[string]string {
 	all := map[string]string{"saved": savedJSON(t, x), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
 	for form, write := range map[string]func(io.Writer) error{
 		"JSON":     func(w io.Writer) error { return r.WriteJSON(w) },
-		"CSV":      func(w io.Writer) error { return r.WriteCSV(w) },
 		"Markdown": func(w io.Writer) error { return output.Write(w, "markdown", r, output.Options{Top: 0}) },
 		"table":    func(w io.Writer) error { return output.Write(w, "table", r, output.Options{Width: 200}) },
 	} {
