@@ -204,7 +204,7 @@ var faults = []fault{
 			d.hung, d.outcome = true, outcome.Cancelled
 		}},
 	{name: "some calls of http.send take 10 s", sizes: sizes("%v %%", 3, 1, 0.3),
-		rules: []string{"http_send_slow"}, ofPath: httpPath, whole: true,
+		rules: []string{"http_send_slow"}, ofPath: httpPath, whole: true, counts: func(d *decision) bool { return d.http >= 1e9 },
 		share: percent, edit: func(r *rand.Rand, d *decision, _ float64) { d.http += around(r, 10e9, 0.02) }},
 	{name: "garbage collection on one server", sizes: sizes("%v decisions", 1200, 500, 150),
 		rules: []string{"server_slower"}, ofServer: true, whole: true,

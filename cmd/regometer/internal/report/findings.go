@@ -6,7 +6,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
-	"github.com/regometer/regometer/rollup"
 )
 
 // A rule makes a finding.
@@ -74,22 +72,15 @@ const (
 	revisionStep  = 0.5                   // the change of their median, in parts of the change of the whole median
 	revisionMore  = 20 * time.Microsecond // the median minus the median before
 
-	httpStopped   = 10    // calls of http.send that did not end
-	httpSlowShare = 0.002 // of the calls of http.send that are slow, and
-	httpSlowCalls = 20    // such calls
-	httpDecisions = 100   // decisions with http.send
-	httpShare     = 0.2   // of the time
-	httpHitRate   = 0.5   // share of answers from the cache; a finding needs less
-	compileCount  = 100   // decisions that compile
-	compileRate   = 0.1   // share of the decisions
+	httpDecisions = 100 // decisions with http.send
+	httpShare     = 0.2 // of the time
+	httpHitRate   = 0.5 // share of answers from the cache; a finding needs less
+	compileCount  = 100 // decisions that compile
+	compileRate   = 0.1 // share of the decisions
 
 	handlerDecisions = 100                    // decisions
 	handlerShare     = 0.5                    // of the time
 	handlerMean      = 500 * time.Microsecond // self time per decision
-
-	httpTimes          = 20   // a slow call divided by the median
-	undefinedDecisions = 100  // decisions of such paths
-	undefinedShare     = 0.95 // of the decisions of each path
 
 	gapShare     = 0.01 // of the decisions; a finding needs more
 	wrapperShare = 0.01 // of the times; a finding needs more
@@ -111,10 +102,10 @@ var rules = []rule{
 	{"cancelled_rose", Fault, needsTime, nil},
 	{"other_rose", Fault, needsTime | needsResult, nil},
 	{"allowed_high", Fault, needsTime | needsResult, nil},
-	{"errors_high", Fault, needsTime, high(outcome.Failed)},
+	{"errors_high", Fault, needsTime, errorsHigh.find},
 	{"denied_high", Fault, needsTime | needsResult, nil},
 	{"undefined_high", Fault, needsTime | needsResult, nil},
-	{"cancelled_high", Fault, needsTime, high(outcome.Cancelled)},
+	{"cancelled_high", Fault, needsTime, cancelledHigh.find},
 	{"other_high", Fault, needsTime | needsResult, nil},
 	{"decisions_missing", Fault, needsTime, nil},
 	{"server_missing", Fault, needsTime, serverMissing},
@@ -125,11 +116,11 @@ var rules = []rule{
 	{"client_slower", Fault, needsTime | needsDuration, nil},
 	{"group_slower", Fault, needsTime | needsDuration, nil},
 	{"revision_slower", Fault, needsTime | needsDuration, revisionSlower},
-	{"http_send_unfinished", Fault, needsDuration, httpUnfinished},
-	{"http_send_slow", Fault, needsPaths | needsDuration, httpSlow},
+	{"http_send_unfinished", Fault, needsDuration, httpUnfinished.find},
+	{"http_send_slow", Fault, needsPaths | needsDuration, httpSlow.find},
 	{"requests_repeated", Fault, needsTime, nil},
 	{"compiles_rose", Fault, needsTime | needsDuration, nil},
-	{"path_undefined", Fault, needsPaths | needsTime | needsResult, pathUndefined},
+	{"path_undefined", Fault, needsPaths | needsTime | needsResult, pathUndefined.find},
 	{Repeated, Fault, needsID, idsRepeated},
 	{"ids_reused", Fault, needsID, idsReused},
 	{"rate_fell", Info, needsTime, rateFell},
@@ -214,66 +205,6 @@ func httpUncached(r *Report) string {
 		text.Percent(part), text.Count(decisions), text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Percent(hits/(hits+requests)))
 }
 
-const httpStops = " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." +
-	" Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may."
-
-// httpUnfinished reports calls of http.send that did not end.
-func httpUnfinished(r *Report) (f Finding) {
-	s := stage(r.Total.Stages, httpStage)
-	if s.Unfinished < httpStopped || r.scanned("http_send_unfinished") {
-		return f
-	}
-	most, at := uint64(0), -1
-	for i, g := range r.Groups.Sums() {
-		if n := stage(g.Stages, httpStage).Unfinished; n > most && r.By == "path" && g.Key != rollup.Other {
-			most, at = n, i
-		}
-	}
-	f.Stage, f.Figures = httpStage, map[string]float64{"decisions": float64(s.Unfinished)}
-	f.setTimes(r.From, r.To)
-	f.Text = fmt.Sprintf("In %s, a call of `http.send` did not end.", text.Plural(s.Unfinished, "decision"))
-	if at >= 0 {
-		f.Path = r.Groups.Sum(at).Key
-		f.Text += fmt.Sprintf(" %s of them have the path %s.", text.Count(most), name(f.Path))
-	}
-	f.Text += httpStops
-	return f
-}
-
-// httpSlow reports the path with the slowest calls of http.send, if some take a
-// second or more, and many times as long as usual.
-func httpSlow(r *Report) (f Finding) {
-	slowest := float64(time.Second)
-	for _, g := range r.Groups.Sums() {
-		d := &stage(g.Stages, httpStage).Durations
-		n := float64(d.Count())
-		part := max(httpSlowShare, httpSlowCalls/max(1, n))
-		if r.By != "path" || g.Key == rollup.Other || part >= 0.5 {
-			continue
-		}
-		long, usual := d.Quantile(1-part), d.Quantile(0.5)
-		if long < slowest || long < httpTimes*usual {
-			continue
-		}
-		slowest = long
-		for step := part; step > 1e-6; step /= 2 { // the share that takes as long as a second, or 20 times the median
-			if part+step < 0.5 && d.Quantile(1-part-step) >= max(float64(time.Second), httpTimes*usual) {
-				part, step = part+step, 4*step
-			}
-		}
-		f.Path, f.Stage = g.Key, httpStage
-		f.Figures = map[string]float64{"median_ns": usual, "max_ns": float64(d.Max()), "share": part, "decisions": math.Round(part * n)}
-		f.Text = fmt.Sprintf("%s of the calls of `http.send` on path %s (%s of %s) take %s or more, and at most %s. The median is %s.",
-			text.Percent(part), name(g.Key), text.Count(uint64(math.Round(part*n))), text.Count(d.Count()),
-			text.Duration(max(float64(time.Second), httpTimes*usual)), text.Duration(float64(d.Max())), text.Duration(usual)) + stageAdvice[ofHTTP]
-	}
-	if f.Text != "" {
-		f.setTimes(r.From, r.To)
-		r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{}, "--slowest", "10")
-	}
-	return f
-}
-
 func queriesRecompiled(r *Report) string {
 	s := stage(r.Total.Stages, compileStage)
 	n := s.Durations.Count()
@@ -321,41 +252,6 @@ func handlerOutside(r *Report) string {
 		return finding + "Send only the parts of the input that policies read, and check whether clients send the input slowly."
 	}
 	return finding + "Check whether OPA waits for a processor. If it does, raise its CPU limit, or spread the load over more instances."
-}
-
-func pathUndefined(r *Report) (f Finding) {
-	type path struct {
-		key       string
-		decisions uint64
-	}
-	var paths []path
-	decisions, undefined := uint64(0), uint64(0)
-	for _, g := range r.Groups.Sums() {
-		// A scan says more of a path, because it finds the time.
-		if slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Rule == "undefined_rose" && f.Path == g.Key }) {
-			continue
-		}
-		if n := g.Outcomes[outcome.Undefined]; r.By == "path" && g.Key != rollup.Other && g.Decisions > 0 && Ratio(n, g.Decisions) >= undefinedShare {
-			paths = append(paths, path{g.Key, g.Decisions})
-			decisions += g.Decisions
-			undefined += n
-		}
-	}
-	if decisions < undefinedDecisions {
-		return f
-	}
-	slices.SortStableFunc(paths, func(a, b path) int { return cmp.Compare(b.decisions, a.decisions) })
-	if len(paths) == 1 {
-		f.Path = paths[0].key
-	}
-	f.setTimes(r.From, r.To)
-	f.Figures = map[string]float64{"decisions": float64(decisions), "share": Ratio(undefined, decisions)}
-	f.Text = fmt.Sprintf("%s hardly ever had a result, in %s decisions (%s of all): %s. "+
-		"Check whether clients spell the paths like the packages and rules, and whether OPA has loaded the bundle that contains these. "+
-		"If undefined means no, add a `default` rule that says so.",
-		text.Plural(len(paths), "path"), text.Count(decisions), text.Percent(Ratio(decisions, r.Total.Decisions)),
-		listed(paths, func(p path) string { return fmt.Sprintf("%s (%s)", name(p.key), text.Count(p.decisions)) }))
-	return f
 }
 
 func keysBeyond(r *Report) string {

@@ -15,12 +15,6 @@ import (
 	"github.com/regometer/regometer/outcome"
 )
 
-const (
-	highErrors = 50   // errors of the log
-	highPath   = 0.2  // of the decisions of a path
-	highShare  = 0.05 // of the decisions
-)
-
 type outcomes [outcome.Cancelled + 1]uint64
 
 func (o *outcomes) sum() (n uint64) {
@@ -224,46 +218,4 @@ func (s *scan) estimate(f *Finding, n float64) float64 {
 	f.Figures["decisions"] = math.Round(n / s.share)
 	f.Figures["decisions_low"], f.Figures["decisions_high"] = max(n, (n-half)/s.share), (n+half)/s.share
 	return f.Figures["decisions"]
-}
-
-// high returns a function that reports a high share of errors or cancelled
-// decisions, of all or of paths, that no scan explains.
-func high(of outcome.Outcome) func(*Report) Finding {
-	return func(r *Report) (f Finding) {
-		rule := outcomeTexts[of].rule
-		if r.scanned(rule+"_rose", rule+"_high") {
-			return f
-		}
-		var paths []string
-		n, all := uint64(0), uint64(0)
-		for _, g := range r.Groups.Sums() {
-			if k := g.Outcomes[of]; r.By == "path" && k >= highErrors && Ratio(k, g.Decisions) >= highPath {
-				paths = append(paths, fmt.Sprintf("%s (%s of %s)", name(g.Key), text.Count(k), text.Count(g.Decisions)))
-				f.Path = g.Key
-				n, all = n+k, all+g.Decisions
-			}
-		}
-		whole := r.Total.Outcomes[of]
-		switch {
-		case len(paths) > 1:
-			f.Path = ""
-		case len(paths) == 0 && (whole < highErrors || Ratio(whole, r.Total.Decisions) < highShare):
-			return f
-		case len(paths) == 0:
-			n, all = whole, r.Total.Decisions
-		}
-		f.setTimes(r.From, r.To)
-		f.Figures = map[string]float64{"decisions": float64(all), "share": Ratio(n, all)}
-		f.Text = fmt.Sprintf("%s of %s decisions (%s) %s", text.Count(n), text.Count(all), text.Percent(Ratio(n, all)), did(of))
-		if len(paths) > 0 {
-			f.Text += " on " + text.Plural(len(paths), "path") + ": " + listed(paths, func(s string) string { return s })
-		}
-		f.Text += "."
-		if of == outcome.Failed {
-			f.Text += commonest(r.Total.Errors) + " Find the cause in the messages of the errors in the log, and the paths with `--by path`."
-		} else {
-			f.Text += outcomeTexts[of].advice
-		}
-		return f
-	}
 }

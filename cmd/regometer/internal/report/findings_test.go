@@ -78,9 +78,9 @@ var ruleTests = []struct {
 	{"http_send_uncached", httpReport(100, 25*us, 50, 0), nil},   // cached, by an old OPA
 	{"http_send_uncached", httpReport(100, 25*us, 5000, 0), nil}, // cached, several a time
 	{"http_send_uncached", healthy(), nil},                       // no http.send
-	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(10)), []string{"In 10 decisions, a call of `http.send` did not end", "10 of them have the path `rbac/allow`."}},
+	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(10)), []string{"10 of 100 decisions (10.0 %) had a call of `http.send` that did not end on 1 path: `rbac/allow` (10 of 100)."}},
 	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(9)), nil},
-	{"http_send_slow", slowSend(30), []string{"3.0 % of the calls of `http.send` on path `p` (30 of 1,000) take 1.00 s or more", "The median is 1.0", "--by hour --path p"}},
+	{"http_send_slow", slowSend(30), []string{"30 of 1,000 calls of `http.send` (3.0 %) took a second or more, and 20 times the median on 1 path: `p` (30 of 1,000) with a median of 1.0", "--by hour --path p"}},
 	{"http_send_slow", slowSend(19), nil},
 	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
 		"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs",
@@ -102,7 +102,7 @@ var ruleTests = []struct {
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 502 * us}), nil}, // less than half
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 99 * us, evaluationStage: 400 * us}), nil},  // a short time
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{evaluationStage: 5 * ms}), nil},                                                 // all in the rest
-	{"path_undefined", undefinedReport(40, 60), []string{"2 paths hardly ever had a result, in 100 decisions (9.1 % of all): `gone/1` (60), `gone/0` (40). "}},
+	{"path_undefined", undefinedReport(40, 60), []string{"100 of 100 decisions (100 %) were undefined on 2 paths: `gone/1` (60 of 60), `gone/0` (40 of 40). "}},
 	{"path_undefined", undefinedReport(40, 59), nil}, // too few
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{outcome.Undefined: 94, outcome.Allowed: 6} }), nil}, // sometimes defined
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil},                                              // the group of others

@@ -178,8 +178,6 @@ func (t *truth) figure(name string, f *finding, s *side) float64 {
 	switch name {
 	case "median_ns":
 		return quantile(f.durations(s), 0.5)
-	case "max_ns":
-		return quantile(f.durations(s), 1)
 	case "allowed":
 		return s.share(is(outcome.Allowed))
 	case "share":
@@ -242,10 +240,8 @@ func (f *finding) durations(s *side) (list []float64) {
 		case d.bare:
 		case strings.HasPrefix(f.Text, "Evaluation"):
 			list = append(list, d.eval+d.http)
-		case f.Rule != "http_send_slow":
+		default:
 			list = append(list, d.handler)
-		case d.http > 0 && !d.hung:
-			list = append(list, d.http)
 		}
 	}
 	slices.Sort(list)
