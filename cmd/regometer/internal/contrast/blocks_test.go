@@ -97,17 +97,6 @@ func TestLongRunVariance(t *testing.T) {
 	}
 }
 
-// TestLeastVariance: slices that are all alike have that of independent
-// durations.
-func TestLeastVariance(t *testing.T) {
-	s := snapshotOf(t, 5, 1000, 2000, 3000, 4000)
-	b := newBlocks(gridOf(s), []*exphist.Snapshot{s, s, s, s, s})
-	side := b.side(b.quantile(0.75))
-	if test := newTest(side, side); test.before.effect != 1 || test.after.effect != 1 || side.df != 2 {
-		t.Errorf("%+v, %v degrees of freedom, want 2", test, side.df)
-	}
-}
-
 func TestWaves(t *testing.T) {
 	for n, want := range map[int]int{1: 2, 8: 2, 16: 3, 30: 5, 120: 12, 240: 19} {
 		if got := len(waves(n)); got != want {

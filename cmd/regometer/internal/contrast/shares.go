@@ -55,7 +55,7 @@ func Parts(before, after []Count) (p float64) {
 	}
 	waves := waves(len(slices))
 	independent := b.n*b.share*(1-b.share) + a.n*a.share*(1-a.share)
-	if b.df = float64(len(waves)); independent > 0 {
+	if b.df = len(waves); independent > 0 {
 		b.effect = max(1, longRunVariance(slices, b.share, waves)/independent)
 	}
 	a.df, a.effect = b.df, b.effect
@@ -76,12 +76,12 @@ type side struct {
 	n, share float64
 	variance float64 // of the share, by its slices
 	slices   float64
-	df       float64 // degrees of freedom of the variance
+	df       int     // degrees of freedom of the variance
 	effect   float64 // the design effect: the variance divided by that of independent decisions
 }
 
 func sideOf(counts []Count, waves [][]float64) side {
-	s := side{slices: float64(len(counts)), df: float64(len(waves)), effect: 1}
+	s := side{slices: float64(len(counts)), df: len(waves), effect: 1}
 	var has float64
 	for _, c := range counts {
 		s.n += c.N
