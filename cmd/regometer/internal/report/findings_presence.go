@@ -133,7 +133,7 @@ func clockOff(r *Report) (f Finding) {
 }
 
 // rateFell reports that far fewer decisions came from some time on to the end of
-// the log, if the log has no such fall before.
+// the log than ever before.
 func rateFell(r *Report) (f Finding) {
 	all := timed(r.Total.Slices)
 	if wrapperTimes(r) != "" || len(all) < 2*rateSlices || clockOff(r).Text != "" {
@@ -150,27 +150,26 @@ func rateFell(r *Report) (f Finding) {
 		rates[(s.Begin-all[0].Begin)/r.Width] = float64(o.sum())
 	}
 	rates = rates[1 : n-1] // these two may be shorter
-	fall, found := 0, 0
-	for i := rateSlices; i+rateSlices <= len(rates); i++ {
-		before, after := rates[i-rateSlices:i], rates[i:i+rateSlices]
-		if mean(after) < rateTimes*mean(before) && slices.Max(after) < slices.Min(before) && mean(before) >= scanLeast {
-			if found == 0 || i > fall+rateSlices {
-				found++
+	n = len(rates)
+	most := slices.Clone(rates) // from each slice to the end
+	for i := n - 2; i >= 0; i-- {
+		most[i] = max(most[i], most[i+1])
+	}
+	fall, least, largest := 0, math.Inf(1), 0.0
+	for i := 1; i+rateSlices <= n; i++ {
+		least = min(least, rates[i-1])
+		if i >= rateSlices && most[i] < least {
+			before, after := mean(rates[i-rateSlices:i]), mean(rates[i:i+rateSlices])
+			if after < rateTimes*before && before >= scanLeast && before-after > largest {
+				fall, largest = i, before-after
 			}
-			fall = i
 		}
 	}
-	if found != 1 {
+	from := all[0].Begin + int64(fall+1)*r.Width
+	if fall == 0 || r.To-from < int64(rateLong) {
 		return f
-	}
-	for fall > rateSlices && rates[fall-1] < rateTimes*mean(rates[fall-rateSlices:fall-1]) {
-		fall--
 	}
 	before, after := mean(rates[:fall]), mean(rates[fall:])
-	from := all[0].Begin + int64(fall+1)*r.Width
-	if slices.Max(rates[fall:]) >= slices.Min(rates[max(0, fall-rateSlices):fall]) || r.To-from < int64(rateLong) {
-		return f
-	}
 	minute := float64(time.Minute) / float64(r.Width)
 	f.setTimes(from, r.To)
 	f.Figures = map[string]float64{"per_minute": after * minute, "per_minute_outside": before * minute}

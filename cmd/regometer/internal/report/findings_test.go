@@ -6,7 +6,6 @@ package report
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,8 +51,7 @@ var ruleTests = []struct {
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 49})), nil},
 	{"revision_slower", revisionReport(30, 30, 100*us, 125*us), []string{
 		"revision `v2`, at 2026-03-01 14:30:00 UTC",
-		"median rose from 100 µs to 125 µs, and its p99 from 100 µs to 125 µs",
-		"(600 and 600 evaluations)",
+		"median rose from 100 µs to 125 µs (600 evaluations)",
 		"go back to revision `v1`",
 	}},
 	{"revision_slower", revisionReport(7, 30, 100*us, 125*us), nil},  // too few slices before
@@ -151,7 +149,7 @@ var ruleTests = []struct {
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), []string{"Send only the parts"}},
 	{"http_send_uncached", httpReport(100, 10*ms, 30, 0), []string{"30.0 % of its answers"}},
 	{"revision_slower", revisions(160*us, 160*us), nil}, // slices of later revisions say nothing of one
-	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs", "It also became slower with 1 other revision."}},
+	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs"}},
 }
 
 // healthy returns a report of which there is nothing to say.
@@ -298,15 +296,6 @@ func TestRules(t *testing.T) {
 	for i, test := range ruleTests {
 		f := findingOf(test.r, test.rule)
 		text := strings.TrimSpace(f.Text + " " + f.Command)
-		if i := slices.IndexFunc(test.r.Revisions, func(v Revision) bool { return v.Name == f.Revision }); i > 0 {
-			want, end := Finding{}, test.r.To
-			if i+1 < len(test.r.Revisions) {
-				end = test.r.Revisions[i+1].First
-			}
-			if want.setTimes(test.r.Revisions[i].First, end); f.From != want.From || f.To != want.To {
-				t.Errorf("%d: from %s to %s, want %s to %s", i, f.From, f.To, want.From, want.To)
-			}
-		}
 		if text == "" {
 			silent[test.rule] = true
 		} else {
@@ -325,9 +314,6 @@ func TestRules(t *testing.T) {
 		if r.find != nil && !byTraffic[r.name] && !(spoke[r.name] && silent[r.name]) {
 			t.Errorf("rule %s: speaks %v, is silent %v", r.name, spoke[r.name], silent[r.name])
 		}
-	}
-	if text := findingOf(revisionReport(30, 30, 100*us, 160*us), "revision_slower").Text; strings.Contains(text, "more.") {
-		t.Error(text)
 	}
 }
 

@@ -61,17 +61,17 @@ func revisionSlower(r *Report) (f Finding) {
 		return f
 	}
 	parts := timed(r.Slices())
-	worst, factor, found := 0, 0.0, 0
-	for i := 1; i < len(r.Revisions); i++ {
-		a, b := &r.Revisions[i-1], &r.Revisions[i]
-		was, is := a.Evaluation.Durations.Quantile(0.5), b.Evaluation.Durations.Quantile(0.5)
-		if a.First == logread.NoTime || min(a.Evaluation.Durations.Count(), b.Evaluation.Durations.Count()) < revisionCount ||
-			is < revisionTimes*was || is-was < float64(revisionMore) {
+	factor := 0.0
+	for i := range r.Revisions[1:] {
+		a, b := &r.Revisions[i], &r.Revisions[i+1]
+		n, was, is := b.Evaluation.Durations.Count(), a.Evaluation.Durations.Quantile(0.5), b.Evaluation.Durations.Quantile(0.5)
+		if a.First == logread.NoTime || min(a.Evaluation.Durations.Count(), n) < revisionCount ||
+			is < max(revisionTimes, factor)*was || is-was < float64(revisionMore) {
 			continue
 		}
 		end := b.Last + 1
-		if i+1 < len(r.Revisions) {
-			end = min(end, r.Revisions[i+1].First)
+		if i+2 < len(r.Revisions) {
+			end = min(end, r.Revisions[i+2].First)
 		}
 		// A slice with decisions of both revisions counts for neither.
 		before, after := evaluationsOf(parts, a.First-r.Width+1, b.First-r.Width+1), evaluationsOf(parts, b.First, end)
@@ -83,32 +83,14 @@ func revisionSlower(r *Report) (f Finding) {
 		if near.After < near.Before*(1+(is/was-1)*revisionStep) {
 			continue
 		}
-		if found++; is/was > factor {
-			worst, factor = i, is/was
-		}
+		factor = is / was
+		f.Revision = b.Name
+		f.Figures = map[string]float64{"factor": factor, "median_ns": math.Round(is), "median_outside_ns": math.Round(was), "decisions": float64(n)}
+		f.setTimes(b.First, b.Last)
+		f.Text = fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s (%s evaluations). "+
+			"Unless the requests changed too, go back to revision %s, and find out with `regometer replay --against` what the change made slower.",
+			name(b.Name), at(b.First), text.Duration(was), text.Duration(is), text.Count(n), name(a.Name))
 	}
-	if found == 0 {
-		return f
-	}
-	a, b := &r.Revisions[worst-1], &r.Revisions[worst]
-	was, is := quantiles(&a.Evaluation.Durations), quantiles(&b.Evaluation.Durations)
-	f.Revision, f.Figures = b.Name, map[string]float64{
-		"factor": factor, "median_ns": float64(is[p50]), "median_outside_ns": float64(was[p50]), "decisions": float64(b.Evaluation.Durations.Count()),
-	}
-	f.setTimes(b.First, r.To)
-	if worst+1 < len(r.Revisions) {
-		f.setTimes(b.First, r.Revisions[worst+1].First)
-	}
-	f.Text = fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s, and its p99 from %s to %s "+
-		"(%s and %s evaluations).",
-		name(b.Name), text.Time(b.First, text.ToTheSecond),
-		text.Duration(float64(was[p50])), text.Duration(float64(is[p50])), text.Duration(float64(was[p99])), text.Duration(float64(is[p99])),
-		text.Count(a.Evaluation.Durations.Count()), text.Count(b.Evaluation.Durations.Count()))
-	if found > 1 {
-		f.Text += fmt.Sprintf(" It also became slower with %s.", text.Plural(found-1, "other revision"))
-	}
-	f.Text += fmt.Sprintf(" Unless the requests changed too, go back to revision %s, and find out with `regometer replay --against` what the change made slower.",
-		name(a.Name))
 	return f
 }
 

@@ -112,14 +112,18 @@ func (s *scan) steps(c *cluster, excess []float64) bool {
 		}
 	}
 	hours := time.Duration(s.events[len(s.events)-1].time - s.events[0].time).Hours()
-	var x [scanBins][]float64
+	var x [][]float64 // the course's numbers by bin
 	var y, weights [scanBins]float64
 	steps := 0.0
 	for i, b := range bins {
 		t := (float64(i)+0.5)/scanBins*2 - 1
-		x[i] = []float64{1, t, t * t, t * t * t}
-		if day := 2 * math.Pi * (t + 1) / 2 * hours / 24; hours >= dayHours {
-			x[i] = append(x[i], math.Sin(day), math.Cos(day), math.Sin(2*day), math.Cos(2*day))
+		course := []float64{1, t, t * t, t * t * t}
+		if day := math.Pi * (t + 1) * hours / 24; hours >= dayHours {
+			course = append(course, math.Sin(day), math.Cos(day), math.Sin(2*day), math.Cos(2*day))
+		}
+		x = append(x, make([][]float64, len(course)-len(x))...)
+		for j, v := range course {
+			x[j] = append(x[j], v)
 		}
 		if b.n > 0 {
 			y[i], weights[i] = b.sum/b.n, b.n
@@ -128,47 +132,32 @@ func (s *scan) steps(c *cluster, excess []float64) bool {
 		}
 	}
 	variance := (vi*float64(len(in)) + vo*float64(len(out))) / float64(len(in)+len(out))
-	return steps <= residual(x[:], y[:], weights[:])+2*float64(len(x[0])-2)*variance
+	return steps <= residual(x, y[:], weights[:])+2*float64(len(x)-2)*variance
 }
 
 // dayHours is the length of a log from which on it may show the times of day.
 const dayHours = 12
 
 // residual returns the weighted sum of the squares of what a linear function of
-// x leaves of y, by Gauss' elimination of the normal equations.
-func residual(x [][]float64, y, weights []float64) float64 {
-	n := len(x[0])
-	rows := make([][]float64, n) // of the equations, with the right side
-	for i := range rows {
-		rows[i] = make([]float64, n+1)
+// the columns leaves of y (Gram and Schmidt). It changes both.
+func residual(columns [][]float64, y, weights []float64) (sum float64) {
+	dot := func(a, b []float64) (sum float64) {
 		for k, w := range weights {
-			for j := range n {
-				rows[i][j] += w * x[k][i] * x[k][j]
-			}
-			rows[i][n] += w * x[k][i] * y[k]
+			sum += w * a[k] * b[k]
 		}
-		rows[i][i] *= 1 + 1e-9 // so that no pivot is 0
+		return sum
 	}
-	for i, row := range rows {
-		for j, other := range rows {
-			if f := other[i] / row[i]; i != j && row[i] > 0 {
+	for i, x := range columns {
+		for _, other := range append(slices.Clone(columns[i+1:]), y) {
+			if square := dot(x, x); square > 1e-12*dot(columns[0], columns[0]) { // else it is a sum of those before
+				f := dot(x, other) / square
 				for k := range other {
-					other[k] -= f * row[k]
+					other[k] -= f * x[k]
 				}
 			}
 		}
 	}
-	sum := 0.0
-	for k, w := range weights {
-		d := y[k]
-		for i, row := range rows {
-			if row[i] > 0 {
-				d -= x[k][i] * row[n] / row[i]
-			}
-		}
-		sum += w * d * d
-	}
-	return sum
+	return dot(y, y)
 }
 
 // split returns the excess of the decisions in a cluster, and of those outside
