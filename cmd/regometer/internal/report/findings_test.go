@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,20 +50,6 @@ var ruleTests = []struct {
 	{"errors_high", with(failing(50, 100), func(r *Report) { r.Total.Decisions = 2000 }), []string{"50 of 100 decisions (50.0 %) failed on 1 path: `rbac/allow` (50 of 100)."}},
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 50})), []string{"50 of 50 decisions (100 %) were cancelled on 1 path: `p` (50 of 50). Clients gave up"}},
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 49})), nil},
-	{"revision_slower", revisionReport(30, 30, 100*us, 125*us), []string{
-		"revision `v2`, at 2026-03-01 14:30:00 UTC",
-		"median rose from 100 µs to 125 µs (600 evaluations)",
-		"go back to revision `v1`",
-	}},
-	{"revision_slower", revisionReport(7, 30, 100*us, 125*us), nil},  // too few slices before
-	{"revision_slower", revisionReport(30, 7, 100*us, 125*us), nil},  // too few slices after
-	{"revision_slower", revisionReport(30, 30, 100*us, 118*us), nil}, // less than 1.2 times
-	{"revision_slower", revisionReport(30, 30, 50*us, 68*us), nil},   // less than 20 µs
-	{"revision_slower", revisionReport(30, 30, 125*us, 100*us), nil}, // faster
-	{"revision_slower", with(revisionReport(30, 30, 100*us, 150*us), func(r *Report) { r.Revisions[1].Evaluation = stageOf(evaluationStage, same(499, 150*us)...) }), nil}, // too few evaluations
-	{"revision_slower", with(revisionReport(30, 30, 100*us, 150*us), vary), nil},                                                                                           // slices vary as much
-	{"revision_slower", with(revisionReport(30, 30, 100*us, 150*us), func(r *Report) { r.Revisions = r.Revisions[1:] }), nil},                                              // one revision
-	{"revision_slower", with(revisionReport(30, 30, 100*us, 150*us), func(r *Report) { r.Revisions[0].First = logread.NoTime }), nil},                                      // the first without time
 	{"http_send_uncached", httpReport(100, 25*us, 49, 51), []string{
 		"takes 20.0 % of the time",
 		"100 decisions call it",
@@ -76,10 +63,6 @@ var ruleTests = []struct {
 	{"http_send_uncached", httpReport(100, 25*us, 50, 0), nil},   // cached, by an old OPA
 	{"http_send_uncached", httpReport(100, 25*us, 5000, 0), nil}, // cached, several a time
 	{"http_send_uncached", healthy(), nil},                       // no http.send
-	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(10)), []string{"10 of 100 decisions (10.0 %) had a call of `http.send` that did not end on 1 path: `rbac/allow` (10 of 100)."}},
-	{"http_send_unfinished", with(httpReport(100, 25*us, 49, 51), stopped(9)), nil},
-	{"http_send_slow", slowSend(30), []string{"30 of 1,000 calls of `http.send` (3.0 %) took a second or more, and 20 times the median on 1 path: `p` (30 of 1,000) with a median of 1.0", "--by hour --path p"}},
-	{"http_send_slow", slowSend(19), nil},
 	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
 		"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs",
 		"Of 2 paths, `rbac/allow` has the most, 100.",
@@ -109,7 +92,6 @@ var ruleTests = []struct {
 	{"wrapper_times", with(with(metricsReport(1000, 10), wrapped), func(r *Report) {
 		r.Total.Slices = []groupby.Slice{{Begin: logread.NoTime, Outcomes: [6]uint64{300, 100}}, {Begin: 0, Outcomes: [6]uint64{600}}}
 	}), []string{"10 of 600 decisions (1.7 %) have no valid `timestamp`.", "So rules do not compare times."}}, // the other decisions have no time
-	{"revision_slower", with(revisionReport(30, 30, 100*us, 125*us), func(r *Report) { r.Inputs = with(metricsReport(1000, 11), wrapped).Inputs }), nil},
 	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"11 of 1,000 decisions (1.1 %) could be read only in part", "removes or changes `metrics`."}},
 	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"22 of 1,000", "changes `timestamp`. ", "masks `result`."}},
 	{"partly_read", gapReport(0, Gaps{Any: 10, Duration: 10}), nil}, // a small part
@@ -141,15 +123,11 @@ var ruleTests = []struct {
 	// Just enough is enough.
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 500 * us, evaluationStage: 500 * us}), []string{""}},
 
-	{"revision_slower", seasonReport(), nil}, // no step
-
 	// The advice depends on the cause.
 	{"queries_recompiled", compileReport(outcome.Query, 1000, 100), []string{"100 % of them are ad-hoc queries"}},
 	{"queries_recompiled", with(compileReport("p", 1000, 100), func(r *Report) { r.By = "hour" }), []string{"took 99.7 % of the time. OPA keeps"}},
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), []string{"Send only the parts"}},
 	{"http_send_uncached", httpReport(100, 10*ms, 30, 0), []string{"30.0 % of its answers"}},
-	{"revision_slower", revisions(160*us, 160*us), nil}, // slices of later revisions say nothing of one
-	{"revision_slower", revisions(160*us, 200*us), []string{"from 100 µs to 160 µs"}},
 }
 
 // healthy returns a report of which there is nothing to say.
@@ -164,63 +142,12 @@ func failing(failed, n uint64) *Report {
 	return reportOf(groupOf("rbac/allow", [6]uint64{outcome.Allowed: n - failed, outcome.Failed: failed}))
 }
 
-// revisionReport has slices of a minute, first of revision v1, then of v2.
-func revisionReport(before, after int, was, is time.Duration) *Report {
-	r := healthy()
-	change := started + int64(before)*r.Width
-	end := change + int64(after)*r.Width
-	for begin := started; begin < end; begin += r.Width {
-		r.Total.Slices = append(r.Total.Slices, groupby.Slice{Begin: begin})
-	}
-	r.Revisions = []Revision{
-		{"v1", started, change - 1, stageOf(evaluationStage, same(600, was)...)},
-		{"v2", change, end - 1, stageOf(evaluationStage, same(600, is)...)},
-	}
-	evaluations(r, 20)
-	return r
-}
-
-// evaluations gives each slice n evaluations of the revision at its time.
-func evaluations(r *Report, n int) {
-	for i := range r.Total.Slices {
-		s := &r.Total.Slices[i]
-		d := r.Revisions[1].Evaluation.Durations.Max()
-		if s.Begin < r.Revisions[1].First {
-			d = r.Revisions[0].Evaluation.Durations.Max()
-		}
-		s.Stages = []groupby.Stage{stageOf(evaluationStage, same(n, time.Duration(d))...)}
-	}
-}
-
-// vary makes every third slice slow.
-func vary(r *Report) {
-	for i := 0; i < len(r.Total.Slices); i += 3 {
-		r.Total.Slices[i].Stages = []groupby.Stage{stageOf(evaluationStage, same(20, 155*us)...)}
-	}
-}
-
 func httpReport(n int, each time.Duration, hits, requests uint64) *Report {
 	r := serverReport(n, map[string]time.Duration{httpStage: each, evaluationStage: 100 * us})
 	r.Total.Counters = []groupby.Counter{
 		{Name: httpHits, Total: groupby.Sum{Lo: hits}}, {Name: httpRequests, Total: groupby.Sum{Lo: requests}},
 	}
 	return r
-}
-
-// stopped gives the first group calls of http.send that did not end.
-func stopped(n uint64) func(*Report) {
-	return func(r *Report) {
-		for _, stages := range [][]groupby.Stage{r.Total.Stages, r.Groups.At(0).Stages} {
-			stage(stages, httpStage).Unfinished = n
-		}
-	}
-}
-
-// slowSend returns a report of a path whose calls of http.send sometimes take
-// seconds.
-func slowSend(n int) *Report {
-	durations := append(same(1000-n, ms), same(n, 10*time.Second)...)
-	return reportOf(groupOf("p", [6]uint64{1000}, stageOf(handlerStage, durations...), stageOf(httpStage, durations...)))
 }
 
 func compileReport(path string, n, compiled int) *Report {
@@ -289,7 +216,7 @@ func mixed(r *Report, name string, usual, slow time.Duration) *Report {
 }
 
 // byTraffic are the rules that TestPlantedFaults and TestHealthyTraffic test.
-var byTraffic = map[string]bool{"server_missing": true, "clock_off": true, "rate_fell": true}
+var byTraffic = []string{"server_missing", "clock_off", "rate_fell", "revision_slower", "http_send_unfinished", "http_send_slow"}
 
 func TestRules(t *testing.T) {
 	spoke, silent := map[string]bool{}, map[string]bool{}
@@ -311,27 +238,10 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, r := range rules { // TestPlantedFaults and TestHealthyTraffic test the others
-		if r.find != nil && !byTraffic[r.name] && !(spoke[r.name] && silent[r.name]) {
+		if r.find != nil && !slices.Contains(byTraffic, r.name) && !(spoke[r.name] && silent[r.name]) {
 			t.Errorf("rule %s: speaks %v, is silent %v", r.name, spoke[r.name], silent[r.name])
 		}
 	}
-}
-
-// revisions returns a report of three revisions. The second one is slower than
-// the first. If it has the last median, it ends after three slices.
-func revisions(second, third time.Duration) *Report {
-	r := revisionReport(30, 30, 100*us, second)
-	v3 := r.Revisions[1]
-	if second == third {
-		v3.First += 3 * r.Width
-	} else {
-		last := revisionReport(60, 30, second, third)
-		r.Total.Slices = append(r.Total.Slices, last.Total.Slices[60:]...)
-		v3 = last.Revisions[1]
-	}
-	v3.Name = "v3"
-	r.Revisions = append(r.Revisions, v3)
-	return r
 }
 
 func TestRulesDocumented(t *testing.T) {

@@ -4,6 +4,7 @@
 package report_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -250,4 +251,27 @@ func scoreOf(t *testing.T, f *fault, z size) string {
 		score += fmt.Sprintf(", and %s %d", rule, also[rule])
 	}
 	return score
+}
+
+// With the times of a wrapper, no rule compares times.
+func TestWrapperTimes(t *testing.T) {
+	t.Parallel()
+	s := newSceneOf("wrapper", 5000)
+	s.plant(faultNamed("errors rise on a path"), 30)
+	var log bytes.Buffer
+	if err := s.generate(&log, func(*decision) {}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(log.String(), `"timestamp"`, `"@timestamp"`)
+	x, err := report.Read(t.Context(), report.Options{Inputs: []string{"-"}, Stdin: strings.NewReader(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	for _, f := range x.Report().Findings {
+		rules = append(rules, f.Rule)
+	}
+	if want := []string{"wrapper_times"}; !slices.Equal(rules, want) {
+		t.Errorf("got %v, want %v", rules, want)
+	}
 }
