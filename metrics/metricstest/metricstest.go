@@ -20,7 +20,6 @@ package metricstest
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -43,12 +42,12 @@ import (
 func Run[M methods](t *testing.T, newCollection, noOp func() M, statistics func(num ...int64) any) {
 	if newCollection != nil {
 		adapted := func() collection { return adapter{newCollection()} }
-		run(t, adapted, synctest.Test, slices.Concat(behaviours, sampleBehaviours(), commonBehaviours))
+		run(t, adapted, synctest.Test, append(sampleBehaviours(), behaviours...))
 		run(t, adapted, inRealTime, realTimeBehaviours)
 	}
 	if noOp != nil {
 		t.Run("NoOp", func(t *testing.T) {
-			run(t, func() collection { return adapter{noOp()} }, synctest.Test, slices.Concat(noOpBehaviours, commonBehaviours))
+			run(t, func() collection { return adapter{noOp()} }, synctest.Test, noOpBehaviours)
 		})
 	}
 	if statistics != nil {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -185,45 +184,17 @@ func (s *script) check() {
 		}
 		s.checkText("String", []byte(stringer.String()), []byte(strings.Join(parts, " ")))
 	}
-	if each := s.each(); each != nil && !reflect.DeepEqual(each, all) {
-		s.Errorf("Each yields the values\n%.2000v\nwant\n%.2000v", each, all)
-	}
 }
 
 // jsonTexts returns the JSON text from each function that writes one.
 func (s *script) jsonTexts() map[string][]byte {
 	s.Helper()
-	texts := map[string][]byte{}
-	var err, err2, err3 error
-	texts["MarshalJSON"], err = s.MarshalJSON()
-	texts["json.Marshal"], err2 = json.Marshal(s.unwrap())
-	if m, ok := s.unwrap().(metrics.Metrics); ok {
-		var b []byte
-		b, err3 = metrics.AppendJSON([]byte("x"), m)
-		texts["AppendJSON"] = bytes.TrimPrefix(b, []byte("x"))
-	}
-	if err := errors.Join(err, err2, err3); err != nil {
+	own, err := s.MarshalJSON()
+	encoded, err2 := json.Marshal(s.unwrap())
+	if err := errors.Join(err, err2); err != nil {
 		s.Error(err)
 	}
-	return texts
-}
-
-// each returns the values that Each yields by key, or nil for a collection that
-// Each does not accept.
-func (s *script) each() map[string]any {
-	m, ok := s.unwrap().(metrics.Metrics)
-	if !ok {
-		return nil
-	}
-	each := map[string]any{}
-	for x := range metrics.Each(m) {
-		key := keyOf(x.Kind(), x.Name())
-		if each[key] != nil || x.Key() != key {
-			s.Errorf("Each yields the %v %.50q twice, or with the wrong key %.50q", x.Kind(), x.Name(), x.Key())
-		}
-		each[key] = x.Value()
-	}
-	return each
+	return map[string][]byte{"MarshalJSON": own, "json.Marshal": encoded}
 }
 
 // checkMap compares a map of values by key with metrics of the model.
