@@ -66,7 +66,7 @@ var samplePatterns = []samplePattern{
 	newPattern("sample by age",
 		"The weight of an update falls by a factor of e in 1/0.015 seconds, even in a histogram that is hours old.",
 		slices.Concat(slices.Repeat([]burst{{time.Minute, 10, 0}}, 3*60),
-			slices.Repeat([]burst{{30 * time.Second, 500, 0}}, 7), slices.Repeat([]burst{{30 * time.Second, 500, 1}}, 3))...),
+			slices.Repeat([]burst{{30 * time.Second, 500, 0}}, 9), slices.Repeat([]burst{{30 * time.Second, 500, 1}}, 1))...),
 	newPattern("sample of unequal weights",
 		"Many old updates can weigh as much as a few new ones.",
 		burst{0, 20_000, 0}, burst{230 * time.Second, 600, 1}),
