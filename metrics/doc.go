@@ -27,9 +27,8 @@
 //
 // # Accuracy
 //
-//   - The mean comes from the exact sum, even if the sum exceeds an int64, and
-//     is rounded once. The standard deviation does not depend on the order of
-//     the values.
+//   - The mean comes from the exact sum, even if the sum exceeds an int64. The
+//     standard deviation does not depend on the order of the values.
 //   - [Statistics] is exact for any number of values.
 //   - A histogram with more than 1,028 values keeps a sample. The probability
 //     that a value is in the sample depends only on its age. This also holds

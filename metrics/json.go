@@ -260,16 +260,6 @@ func (s *store) appendSorted(items []item) []item {
 		items = append(items, item{d, c, h})
 		return true
 	})
-	if len(items) > inlineMetrics {
-		slices.SortFunc(items, func(a, b item) int {
-			return strings.Compare(a.descriptor.key, b.descriptor.key)
-		})
-		return items
-	}
-	for i := 1; i < len(items); i++ {
-		for j := i; j > 0 && items[j].descriptor.key < items[j-1].descriptor.key; j-- {
-			items[j], items[j-1] = items[j-1], items[j]
-		}
-	}
+	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.descriptor.key, b.descriptor.key) })
 	return items
 }

@@ -3,7 +3,10 @@
 
 package metrics
 
-import "math/bits"
+import (
+	"math/bits"
+	"sort"
+)
 
 const (
 	insertionMax = 24   // limits the samples that insertion sort takes; it is fastest for few
@@ -93,33 +96,13 @@ func insertionSort(samples []sample) {
 }
 
 // mergeSamples appends the samples of two sorted lists to dst, in order. dst
-// must have room for them.
+// must have room for them. It is fast if b is much shorter than a, because it
+// copies the parts of a between the samples of b.
 func mergeSamples(dst, a, b []sample) []sample {
-	if 8*len(b) < len(a) {
-		// b is much shorter: find the place of each sample, and copy the part
-		// of a before it.
-		for _, s := range b {
-			low, high := 0, len(a)
-			for low < high {
-				if mid := (low + high) / 2; a[mid].value <= s.value {
-					low = mid + 1
-				} else {
-					high = mid
-				}
-			}
-			dst = append(append(dst, a[:low]...), s)
-			a = a[low:]
-		}
-		return append(dst, a...)
+	for _, s := range b {
+		n := sort.Search(len(a), func(i int) bool { return a[i].value > s.value })
+		dst = append(append(dst, a[:n]...), s)
+		a = a[n:]
 	}
-	for len(a) > 0 && len(b) > 0 {
-		if b[0].value < a[0].value {
-			dst = append(dst, b[0])
-			b = b[1:]
-		} else {
-			dst = append(dst, a[0])
-			a = a[1:]
-		}
-	}
-	return append(append(dst, a...), b...)
+	return append(dst, a...)
 }

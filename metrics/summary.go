@@ -76,25 +76,19 @@ func summaryLabels(first, next, after string) (labels [summaryFields]string) {
 
 // appendTo appends the summary in a format.
 func (s *Summary) appendTo(dst []byte, format *summaryFormat) []byte {
-	labels := &format.labels
-	float := func(dst []byte, v float64) []byte {
-		if format.float != 0 {
-			return strconv.AppendFloat(dst, v, format.float, -1, 64)
+	for i, f := range s.fields() {
+		dst = append(dst, format.labels[i]...)
+		switch place := f.place.(type) {
+		case *int64:
+			dst = strconv.AppendInt(dst, *place, 10)
+		case *float64:
+			if format.float != 0 {
+				dst = strconv.AppendFloat(dst, *place, format.float, -1, 64)
+			} else {
+				dst = appendFloat(dst, *place)
+			}
 		}
-		return appendFloat(dst, v)
 	}
-	dst = float(append(dst, labels[0]...), s.P75)
-	dst = float(append(dst, labels[1]...), s.P90)
-	dst = float(append(dst, labels[2]...), s.P95)
-	dst = float(append(dst, labels[3]...), s.P99)
-	dst = float(append(dst, labels[4]...), s.P999)
-	dst = float(append(dst, labels[5]...), s.P9999)
-	dst = strconv.AppendInt(append(dst, labels[6]...), s.Count, 10)
-	dst = strconv.AppendInt(append(dst, labels[7]...), s.Max, 10)
-	dst = float(append(dst, labels[8]...), s.Mean)
-	dst = float(append(dst, labels[9]...), s.Median)
-	dst = strconv.AppendInt(append(dst, labels[10]...), s.Min, 10)
-	dst = float(append(dst, labels[11]...), s.StdDev)
 	return append(dst, format.end...)
 }
 
@@ -287,17 +281,8 @@ func (s *sums) mean(n int) float64 {
 	if s.sum[1] == uint64(int64(s.sum[0])>>63) { // the sum fits an int64
 		return float64(int64(s.sum[0])) / float64(n) // rounded as floats are
 	}
-	// Compute the quotient to 64 binary places. Its first 64 digits, and
-	// whether a nonzero digit follows, are enough to round correctly once.
 	hi, lo, negative := s.magnitude()
-	q, r := bits.Div64(hi, lo, uint64(n)) // no overflow: the mean is at most 2⁶³
-	fraction, r := bits.Div64(r, 0, uint64(n))
-	zeros := bits.LeadingZeros64(q)
-	digits := q<<zeros | fraction>>(64-zeros)
-	if fraction<<zeros != 0 || r != 0 {
-		digits |= 1
-	}
-	mean := math.Ldexp(float64(digits), -zeros)
+	mean := (float64(hi)*(1<<64) + float64(lo)) / float64(n)
 	if negative {
 		return -mean
 	}
