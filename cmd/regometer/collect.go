@@ -89,7 +89,7 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 			case o.forward == "" && cmd.Flags().Changed("forward-timeout"):
 				return errors.New("--forward-timeout needs --forward")
 			case o.profile != "" && len(o.policies)+len(o.config) == 0:
-				return errors.New("--profile needs a policy: name it with --policy, or give --config the configuration of OPA with services and bundles")
+				return errNoProfilePolicy
 			case o.timeout <= 0:
 				return errors.New("--forward-timeout must be more than 0")
 			}
@@ -156,6 +156,9 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	var live *replay.Live
 	if o.profile != "" {
+		if len(o.policies)+len(opa.Bundles) == 0 {
+			return errNoProfilePolicy
+		}
 		if live, err = newLive(o, log); err != nil {
 			return fmt.Errorf("--profile: %w", err)
 		}
@@ -226,6 +229,8 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	defer stop()
 	return errors.Join(err, server.Shutdown(grace), c.Wait(grace))
 }
+
+var errNoProfilePolicy = errors.New("--profile needs a policy: name it with --policy, or give --config the configuration of OPA with services and bundles")
 
 // newLive returns a live profile, by this program in a process of its own.
 func newLive(o *collectOptions, log *slog.Logger) (*replay.Live, error) {

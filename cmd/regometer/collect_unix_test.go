@@ -245,7 +245,8 @@ func TestCollectSays(t *testing.T) {
 		"--policy missing":                     {exitFailure, "--policy: "},
 		"--config missing":                     {exitFailure, "--config: open missing"},
 		"--config " + empty:                    {exitFailure, "--config: the file has no services, bundles or plugins.regometer"},
-		"--config " + file("zero.yaml", "plugins: {regometer: {max_paths: 0}}"): {exitFailure, "--config: plugins.regometer.max_paths must be"},
+		"--config " + file("zero.yaml", "plugins: {regometer: {max_paths: 0}}"):      {exitFailure, "--config: plugins.regometer.max_paths must be"},
+		"--profile 2% --config " + file("nobundles.yaml", "services: {x: {url: u}}"): {exitFailure, "--profile needs a policy"},
 		"--addr 127.0.0.1:x": {exitFailure, "unknown port"},
 
 		"": {exitInterrupted, lines(noPolicy, dropped)},

@@ -80,7 +80,7 @@ func TestCalls(t *testing.T) {
 		{"replay EMPTY", exitUsage, "there is no policy: name it with --policy"},
 		{"replay --fail-on denied>+5pp EMPTY", exitUsage, `invalid threshold "denied>+5pp"`},
 		{"replay --fail-on p99:rego_query_eval>+20% --policy TREE EMPTY", exitUsage, "a threshold for times needs --against"},
-		{"replay --policy TREE TREE/go.mod", exitFailure, "the policy has no Rego files"},
+		{"replay --policy TREE TREE/go.mod", exitFailure, "there are no Rego files: name them with"},
 		{"sample --size big", exitUsage, "write a size such as 500KB"},
 		{"sample --drift 3", exitUsage, "invalid --drift 3"},
 		{"__complete compare --format t", 0, "github\njson\njunit\nmarkdown\ntable\n"},

@@ -13,16 +13,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // fileSource returns a source of Rego files, folders and bundles. Their version
-// is a hash of their contents.
+// is a hash of their contents, and of the times and sizes of data in folders,
+// which only a profile needs.
 func fileSource(name string, paths ...string) *source {
 	read := func(_ context.Context, version string) (modules, string, error) {
 		hash := sha256.New()
-		err := forEachFile(paths, func(_ string, file *os.File) error {
-			_, err := io.Copy(hash, file)
+		err := forEachFile(paths, func(name string, file *os.File) error {
+			info, err := file.Stat()
+			if err == nil && isData(name) {
+				_, err = fmt.Fprintln(hash, name, info.Size(), info.ModTime())
+			} else if err == nil {
+				_, err = io.Copy(hash, file)
+			}
 			return err
 		})
 		now, m := string(hash.Sum(nil)), modules{} // the files may change now, and are read again then
@@ -30,6 +37,9 @@ func fileSource(name string, paths ...string) *source {
 			return nil, "", err
 		}
 		err = forEachFile(paths, func(name string, file *os.File) error {
+			if isData(name) {
+				return nil
+			}
 			text, err := readAtMost(file, maxRules)
 			if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
 				if _, err = file.Seek(0, io.SeekStart); err == nil {
@@ -48,8 +58,13 @@ func fileSource(name string, paths ...string) *source {
 	return &source{name: name, min: reread, max: reread, read: read}
 }
 
-// forEachFile calls f with the files that paths name, and the Rego files in
-// folders that paths name. It follows links, but calls f only once with a file
+// isData reports whether a file has data of a policy.
+func isData(name string) bool {
+	return slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(name))
+}
+
+// forEachFile calls f with the files that paths name, and the files of Rego and
+// data in folders that paths name. It follows links, but calls f only once with a file
 // or folder to which several lead.
 func forEachFile(paths []string, f func(name string, file *os.File) error) error {
 	seen := map[string]bool{}
@@ -61,7 +76,7 @@ func forEachFile(paths []string, f func(name string, file *os.File) error) error
 		}
 		info, err := os.Stat(target)
 		switch {
-		case err != nil || !named && !info.IsDir() && !strings.HasSuffix(name, ".rego"):
+		case err != nil || !named && !info.IsDir() && !strings.HasSuffix(name, ".rego") && !isData(name):
 			return err
 		case !info.IsDir() && !info.Mode().IsRegular():
 			return fmt.Errorf("%s is neither a file nor a folder", name)

@@ -113,6 +113,12 @@ func TestPolicyFiles(t *testing.T) {
 			if again, _, err := s.read(t.Context(), s.version); again != nil || err != nil {
 				t.Errorf("without a change, the files are parsed again, or there is the error %v", err)
 			}
+			if info, err := os.Stat(filepath.Join(dir, test.path)); err == nil && info.IsDir() {
+				lay(dir, map[string]string{filepath.Join(test.path, "data.json"): "{}"})
+				if again, _, err := s.read(t.Context(), s.version); again == nil || err != nil {
+					t.Errorf("with other data, the files are not read again, or there is the error %v", err)
+				}
+			}
 			lay(dir, test.then)
 			p.update(t.Context(), s)
 			if got := packagesOf(p); got != test.next {

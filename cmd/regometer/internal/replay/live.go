@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -35,13 +36,13 @@ type Live struct {
 	command                []string
 	share                  float64 // of one processor
 	log                    *slog.Logger
-	renew                  chan struct{}
 	ended                  chan struct{} // closed when Run returns
 	readers                chan struct{} // has an element for each request for a profile
 
 	mu      sync.Mutex
 	offered collect.Draw
-	child   *rpc.Client // nil if there is none
+	child   *rpc.Client        // nil if there is none
+	end     context.CancelFunc // ends the process
 }
 
 // mostReaders limits the requests for a profile at a time, batchSize the
@@ -50,7 +51,7 @@ const mostReaders, batchSize = 4, 10
 
 // NewLive returns a live profile. The command calls [Serve].
 func NewLive(share float64, log *slog.Logger, command ...string) *Live {
-	l := &Live{command: command, share: share, log: log, renew: make(chan struct{}, 1), ended: make(chan struct{}), readers: make(chan struct{}, mostReaders)}
+	l := &Live{command: command, share: share, log: log, end: func() {}, ended: make(chan struct{}), readers: make(chan struct{}, mostReaders)}
 	l.CounterVec = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "regometer_collect_replayed_decisions_total", Help: "Decisions of the sample that were evaluated again, by how the result compares with the log's.",
 	}, []string{"result"})
@@ -67,117 +68,98 @@ func (l *Live) Offer(d collect.Draw) {
 	l.offered.Merge(d)
 }
 
-// Renew implements collect.Profiler. It begins another profile.
+// Renew implements collect.Profiler. Another process begins another profile.
 func (l *Live) Renew() {
-	select {
-	case l.renew <- struct{}{}:
-	default:
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end()
 }
-
-var errRenewed = errors.New("the policy has changed")
 
 // Run runs the process until ctx ends, and starts it again if it ends.
 func (l *Live) Run(ctx context.Context) {
 	defer close(l.ended)
 	for failures := 0; ctx.Err() == nil; {
+		renewed, end := context.WithCancel(ctx)
+		l.mu.Lock()
+		l.end = end
+		l.mu.Unlock()
 		begin := time.Now()
-		err := l.run(ctx)
-		if errors.Is(err, errRenewed) || ctx.Err() != nil {
-			continue
+		if err := l.run(renewed); renewed.Err() == nil {
+			if failures++; time.Since(begin) > longestWait {
+				failures = 1
+			}
+			wait := util.DefaultBackoff(float64(time.Second), float64(longestWait), failures)
+			l.log.Error("The process that profiles the policy has ended. It starts again later. Counting goes on.", "error", err, "wait", wait)
+			sleep(renewed, wait)
 		}
-		if failures++; time.Since(begin) > longestWait {
-			failures = 1
-		}
-		wait := util.DefaultBackoff(float64(time.Second), float64(longestWait), failures)
-		l.log.Error("The process that profiles the policy has ended. It starts again later. Counting goes on.", "error", err, "wait", wait)
-		select {
-		case <-ctx.Done():
-		case <-l.renew:
-		case <-time.After(wait):
-		}
+		end()
 	}
 }
 
 // longestWait is the longest time until the process starts again.
 const longestWait = 5 * time.Minute
 
-// run runs the process once.
-func (l *Live) run(ctx context.Context) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// sleep waits until ctx ends, or for some time.
+func sleep(ctx context.Context, d time.Duration) {
 	select {
-	case <-l.renew: // the process will have the policy of now
-	default:
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
+}
+
+// run runs the process once, until it ends or ctx does.
+func (l *Live) run(ctx context.Context) (err error) {
+	ctx, kill := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, l.command[0], l.command[1:]...)
 	cmd.Stderr = slog.NewLogLogger(l.log.Handler(), slog.LevelError).Writer()
 	in, err := cmd.StdinPipe()
 	if err != nil {
+		kill()
 		return err
 	}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
+		kill()
 		return err
 	}
 	child := rpc.NewClient(pipes{out, in})
-	l.mu.Lock()
-	l.child = child
-	l.mu.Unlock()
+	l.setChild(child)
 	defer func() {
-		l.mu.Lock()
-		l.child = nil
-		l.mu.Unlock()
+		l.setChild(nil)
 		_ = child.Close()
-		defer time.AfterFunc(time.Second, cancel).Stop()
-		if failure := cmd.Wait(); !errors.Is(err, errRenewed) {
-			err = cmp.Or(failure, err)
-		}
+		kill()
+		err = cmp.Or(cmd.Wait(), err)
 	}()
-	var batch Batch // the first is empty, and waits for the policy
-	var rest [][]byte
-	for loaded := false; ; loaded = true {
-		if loaded {
-			if len(rest) == 0 {
-				rest, batch.Of = l.take()
-			}
-			batch.Events = rest[:min(batchSize, len(rest))]
-			rest = rest[len(batch.Events):]
-		}
-		wait := 100 * time.Millisecond
-		if !loaded || len(batch.Events) > 0 {
+	var results map[string]uint64
+	if err := child.Call("Live.Evaluate", Batch{}, &results); err != nil { // which waits for the policy
+		return err
+	}
+	for ctx.Err() == nil {
+		events, of := l.take()
+		for batch := range slices.Chunk(events, batchSize) {
 			begin := time.Now()
-			var results map[string]uint64
-			call := child.Go("Live.Evaluate", batch, &results, make(chan *rpc.Call, 1))
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-l.renew:
-				return errRenewed
-			case <-call.Done:
-			}
-			if call.Error != nil {
-				return call.Error
+			clear(results)
+			if err := child.Call("Live.Evaluate", Batch{batch, of}, &results); err != nil {
+				return err
 			}
 			for name, n := range results {
 				l.WithLabelValues(name).Add(float64(n))
 			}
 			// The process has one thread for Go, and works only during a call.
-			if loaded {
-				wait = time.Duration(float64(time.Since(begin)) * (1/l.share - 1))
-			}
+			sleep(ctx, time.Duration(float64(time.Since(begin))*(1/l.share-1)))
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-l.renew:
-			return errRenewed
-		case <-time.After(wait):
-		}
+		sleep(ctx, 100*time.Millisecond)
 	}
+	return ctx.Err()
+}
+
+func (l *Live) setChild(child *rpc.Client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.child = child
 }
 
 // take returns the events that were offered, and how many decisions each of them
@@ -211,19 +193,17 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	child := l.child
 	l.mu.Unlock()
-	before, err := l.profileBy(r.Context(), child)
-	text := before
+	text, err := profileBy(child)
 	if span := time.Duration(seconds * 1e9); err == nil && span > 0 {
-		begin := time.Now()
+		before, begin := text, time.Now()
 		select {
 		case <-r.Context().Done():
 			return
 		case <-l.ended:
-			err = errEnded
 		case <-time.After(span):
-			if text, err = l.profileBy(r.Context(), child); err == nil {
-				text, err = subtract(text, before, begin, span)
-			}
+		}
+		if text, err = profileBy(child); err == nil {
+			text, err = subtract(text, before, begin, span)
 		}
 	}
 	if err != nil {
@@ -235,22 +215,13 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text)
 }
 
-var errEnded = errors.New("it has ended")
-
 // profileBy asks a process for its profile, which pprof packs.
-func (l *Live) profileBy(ctx context.Context, child *rpc.Client) (text []byte, err error) {
+func profileBy(child *rpc.Client) (text []byte, err error) {
 	if child == nil {
-		return nil, errEnded
+		return nil, errors.New("it has ended")
 	}
-	call := child.Go("Live.Profile", struct{}{}, &text, make(chan *rpc.Call, 1))
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-l.ended:
-		return nil, errEnded
-	case <-call.Done:
-		return text, call.Error
-	}
+	err = child.Call("Live.Profile", struct{}{}, &text)
+	return text, err
 }
 
 // subtract returns the profile of a span, from the profiles at its end and at

@@ -107,7 +107,7 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	}
 	slices.Sort(p.revisions)
 	if len(p.sources) == 0 {
-		return nil, errors.New("the policy has no Rego files")
+		return nil, errors.New("there are no Rego files: name them with --policy, or their bundles in --config")
 	}
 	can := ast.CapabilitiesForThisVersion()
 	if !network {
