@@ -5,6 +5,8 @@
 // wherever a shipper or a service has put the events: in lines of JSON, in
 // OPA's uploads and on its console, in indented JSON, in tables, and in wrappers
 // within wrappers of these. [Read] finds the events by their content.
+//
+// Before 1.0, names may change. Forms of logs that a release reads stay.
 package decisionlog
 
 import (

@@ -157,21 +157,6 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestWorkspaceSums: the go command writes missing hashes into go.work.sum, and
-// make dist refuses a checkout with changes.
-func TestWorkspaceSums(t *testing.T) {
-	sums := ""
-	for _, text := range texts(t, "go.work.sum", "*/go.sum") {
-		sums += "\n" + text
-	}
-	for _, module := range strings.Fields(mustRun(t, "go", "list", "-m", "-f", "{{if not .Main}}{{.Path}}@{{.Version}}{{end}}", "all")) {
-		name := strings.ReplaceAll(module, "@", " ")
-		if !strings.Contains(sums, "\n"+name+" h1:") || !strings.Contains(sums, "\n"+name+"/go.mod h1:") {
-			t.Errorf("go.work.sum lacks a hash of %s: run go mod download", name)
-		}
-	}
-}
-
 // oldestToolchain is the oldest Go that can build OPA 1.0.0, whose go line asks
 // for 1.22.7.
 const oldestToolchain = "go1.22.12"
