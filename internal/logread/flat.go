@@ -33,6 +33,9 @@ var heads = [...]struct {
 // headOf returns the index of the head of a flattened member's key, and the rest
 // of the key, or -1.
 func headOf(name []byte) (head int, rest []byte) {
+	if slices.ContainsFunc(heads[0].begins, func(s string) bool { return hasPrefix(name, s) }) {
+		return 0, name // a metric in a column of its own
+	}
 	for i := range heads {
 		rest, ok := bytes.CutPrefix(name, []byte(heads[i].name))
 		if !ok || len(rest) < 2 {
@@ -71,7 +74,7 @@ func isFlat(name []byte) bool {
 // place.
 func (p *parser) nest(text []byte) {
 	checked, present := p.checked, p.present
-	p.nested = appendNested(p.nested[:0], text, present)
+	p.nested = p.appendNested(p.nested[:0], text, present)
 	p.checked = true
 	p.parseMembers(p.nested)
 	p.checked = checked
@@ -79,8 +82,9 @@ func (p *parser) nest(text []byte) {
 
 // appendNested appends the event that a flattened object stands for. present has
 // the fields of the object, which go before flattened members.
-func appendNested(dst, object []byte, present uint32) []byte {
+func (p *parser) appendNested(dst, object []byte, present uint32) []byte {
 	var outer []byte
+	lists := p.begins(fieldDecisionID, '[') // as Elasticsearch returns "fields"
 	eachField(object, func(key, _ []byte) {
 		if o := outerOf(key[1 : len(key)-1]); o != nil && outer == nil {
 			outer = o
@@ -91,13 +95,16 @@ func appendNested(dst, object []byte, present uint32) []byte {
 	dst = append(dst, '{')
 	eachField(object, func(key, value []byte) {
 		name := key[1 : len(key)-1]
+		if f := fieldOf(name); lists && f != fieldErased && f != fieldMasked {
+			value = onlyElement(value)
+		}
 		if rest, ok := bytes.CutPrefix(name, outer); ok && outer != nil {
 			inner = appendMember(inner, rest, value)
 			return
 		}
 		head, rest := headOf(name)
 		if head < 0 || present>>heads[head].field&1 != 0 {
-			dst = appendMember(dst, name, jsonOf(fieldOf(name), value))
+			dst = appendMember(dst, name, p.objectIn(jsonOf(fieldOf(name), value)))
 			return
 		}
 		if string(value) == `""` || string(value) == "null" { // a cell without a value
@@ -127,6 +134,17 @@ func appendNested(dst, object []byte, present uint32) []byte {
 		dst = appendObject(dst, bytes.TrimRight(outer, separators), inner)
 	}
 	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
+}
+
+// onlyElement returns the element of a list that has one, and other values as
+// they are.
+func onlyElement(value []byte) []byte {
+	only, n := value, 0
+	EachElement(value, func(e []byte) { only, n = e, n+1 })
+	if n == 1 {
+		return only
+	}
+	return value
 }
 
 // appendMember appends a member of an object, and a comma.

@@ -20,6 +20,17 @@ func isPairs(list []byte) bool {
 	return hasPrefix(first, `"key"`) || hasPrefix(first, `"field"`)
 }
 
+// objectIn returns the object that a value stands for if it is a list of pairs,
+// and other values as they are.
+func (p *parser) objectIn(value []byte) []byte {
+	if hasPrefix(value, "[") && isPairs(value) {
+		if object := p.objectOf(value, maxLevels); object != nil {
+			return object
+		}
+	}
+	return value
+}
+
 // objectOf returns the object that a list of pairs stands for, or nil for any
 // other list. Values that are nested too deep are null.
 func (p *parser) objectOf(list []byte, levels int) []byte {

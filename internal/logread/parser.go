@@ -137,14 +137,15 @@ const mostKeys = 64
 // be broken all the same. The object must be much shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
 	end = p.parseMembers(text)
-	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || p.isText(fieldMetrics) || p.isText(fieldLabels)); p.flattened {
+	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
+	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || isOdd(fieldMetrics) || isOdd(fieldLabels) || p.begins(fieldDecisionID, '[')); p.flattened {
 		p.nest(text[:end])
 	}
 	return end
 }
 
-// isText reports whether a field is a string.
-func (p *parser) isText(f field) bool { return p.has(f) && p.json[p.values[f].start] == '"' }
+// begins reports whether the text of a field begins with c.
+func (p *parser) begins(f field, c byte) bool { return p.has(f) && p.json[p.values[f].start] == c }
 
 func (p *parser) parseMembers(text []byte) (end int) {
 	p.json = text
@@ -296,8 +297,8 @@ func (p *parser) optional(f field) []byte {
 // collection returns a field that is an object or a list, as it is in the text,
 // or nil if the field begins otherwise.
 func (p *parser) collection(f field, begin byte) []byte {
-	if text := p.optional(f); text != nil && text[0] == begin {
-		return text
+	if p.begins(f, begin) {
+		return p.value(f)
 	}
 	return nil
 }
@@ -316,7 +317,7 @@ func (p *parser) text(f field) []byte {
 	if p.plain>>f&1 != 0 {
 		return p.json[p.values[f].start+1 : p.values[f].end-1]
 	}
-	if p.has(f) && p.value(f)[0] == '"' {
+	if p.begins(f, '"') {
 		return p.unquote(p.value(f))
 	}
 	return nil
@@ -343,9 +344,8 @@ func (p *parser) isEvent() bool {
 	const others = 1<<fieldData - 1 - 1<<fieldDecisionID - 1<<fieldResult - 1<<fieldMetrics // which no answer of OPA's API has
 	isEvent := p.has(fieldMetrics) && p.present&target != 0 && p.present&(1<<fieldLabels|1<<fieldMsg) != 0 ||
 		p.has(fieldDecisionID) && (p.present&named != 0 || p.has(fieldMetrics) && !p.has(fieldResult) && p.present&others != 0)
-	// Elasticsearch has lists of fields beside an event.
-	isList := p.has(fieldDecisionID) && p.json[p.values[fieldDecisionID].start] == '['
-	return isEvent && !isList && !p.hasOtherMessage()
+	// A list of several ids is of a summary.
+	return isEvent && !p.begins(fieldDecisionID, '[') && !p.hasOtherMessage()
 }
 
 // hasOtherMessage reports whether the object has a message that is not that of

@@ -119,6 +119,7 @@ func (t *table) parse(p *parser, record []byte) []byte {
 		if yes, err := strconv.ParseBool(string(cell)); err == nil && fieldOf(name) == fieldResult && !isDigit(cell[0]) { // t, True
 			cell = strconv.AppendBool(nil, yes)
 		}
+		cell = structure(cell)
 		isCut := (hasPrefix(cell, "{") || hasPrefix(cell, "[")) && !json.Valid(cell)
 		unknown = unknown || isCut && bytes.HasSuffix(name, []byte("result"))
 		if grouped.Match(cell) { // Kibana
@@ -133,9 +134,36 @@ func (t *table) parse(p *parser, record []byte) []byte {
 	}
 	p.checked = true
 	p.parseMembers(append(bytes.TrimSuffix(object, []byte{','}), '}'))
-	object = appendNested(nil, p.json, p.present)
+	object = p.appendNested(nil, p.json, p.present)
 	p.parse(object)
 	return object
+}
+
+// pair matches a member of a structure as Athena and DuckDB write it in a cell:
+// {a=1, b=x} or {'a': 1, 'b': x}.
+var pair = regexp.MustCompile(`'?([\w.-]+)'?(?:=|: )'?([^'",{}\[\]]*)'?(?:, |}$)`)
+
+// structure returns the JSON object of a cell with a structure of plain values,
+// and other cells as they are.
+func structure(cell []byte) []byte {
+	if !hasPrefix(cell, "{") || json.Valid(cell) {
+		return cell
+	}
+	object, end := []byte{'{'}, 1
+	for _, at := range pair.FindAllSubmatchIndex(cell, -1) {
+		if at[0] != end {
+			return cell
+		}
+		name, value := cell[at[2]:at[3]], cell[at[4]:at[5]]
+		if end = at[1]; !isScalar(value) {
+			value = appendText(nil, value)
+		}
+		object = append(append(appendText(object, name), ':'), append(value[:len(value):len(value)], ',')...)
+	}
+	if end < len(cell) {
+		return cell
+	}
+	return append(bytes.TrimSuffix(object, []byte{','}), '}')
 }
 
 // parseCell parses an object of several lines in a cell of a record, and returns

@@ -229,11 +229,9 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		f.readText(otherKey, name, text, n)
 		return
 	}
-	if isPairs(value) {
-		if object := f.parsers[n.index()].objectOf(value, maxLevels); object != nil {
-			f.readValue(object, name, true, n)
-			return
-		}
+	if object := f.parsers[n.index()].objectIn(value); object[0] == '{' {
+		f.readValue(object, name, true, n)
+		return
 	}
 	if n = n.deeper(); n.tooDeep() {
 		return
