@@ -4,8 +4,8 @@
 package logread
 
 // An export may be one JSON document that is longer than an event may be, such
-// as the answer to a search. The reader does not collect it. It opens the
-// document, and reads the values in it one by one.
+// as the answer to a search, or is cut. The reader does not collect it. It opens
+// the document, and reads the values in it one by one.
 
 // openDocument opens the object at the beginning of text, and reports whether
 // it has done so. It opens only an object that a member of an export makes
@@ -78,9 +78,13 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool) {
 	next = stringEnd(text, i)
 	colon := skipSpace(text, max(next, i))
-	switch isShort := next < 0 && lineEnd(text, i) == len(text); {
-	case !s.isAll(text[i:], end) && (isShort || colon == len(text)):
+	isShort := lineEnd(text, i) == len(text)
+	switch {
+	case !s.isAll(text[i:], end) && (next < 0 && isShort || colon == len(text)):
 		return i, false
+	case next < 0 && isShort:
+		s.breakOff(Truncated, text[i:i])
+		return i, true
 	case next < 0:
 		s.breakOff(InvalidJSON, text[i:i])
 		return i, true

@@ -65,6 +65,9 @@ func TestProblems(t *testing.T) {
 		"input like an event":      {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":{"result":` + whole + "}}\n", "", nil, 2},
 		"logfmt, cut":              {"level=info msg=" + quoted(whole)[:30] + "\nmsg=x decision_id={y}\n", "", []string{"invalid_json at 1"}, 1},
 		"docker, beginning cut":    {dockered(whole)[9:] + "x \"of {\\\"decision_id\\\": 1}\" y\n", "", []string{"invalid_json at 1"}, 1},
+		"several in a line":        {"59 <1> " + whole + "59 <1> " + whole + "\ntime=x decision_id=d metrics=\"map[timer_a_ns:1]\"\n", "d", []string{"unknown_form at 1", "unknown_form at 2"}, 0},
+		"export, cut":              {`{"hits":{"total":3,"hits":[` + whole + ",\n{\"_source\":" + whole + "}," + broken, "dd", []string{"truncated at 2"}, 0},
+		"export of strings, cut":   {`{"tables":[{"rows":[[1,` + quoted(whole) + `],[1,` + quoted(broken)[:30], "d", []string{"truncated at 1"}, 0},
 		"strings, cut":             {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -297,7 +297,11 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 			s.noteOther(rest, 1)
 		}
 	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
-	case !s.embedded(line):
+	case s.embedded(line):
+	case s.reader.table == nil && bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
+		s.reader.keepFirst(line)
+		s.problem(UnknownForm, s.line())
+	default:
 		s.noteLogfmtLoss(line)
 		s.noteOther(line, 1)
 	}
@@ -316,6 +320,9 @@ func (s *source) embedded(line []byte) bool {
 		s.noteLogged(line)
 		return true
 	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
+		for range bytes.Count(line[:max(0, bytes.LastIndex(line, text))], idKey) { // other decisions before it
+			s.problem(UnknownForm, s.line())
+		}
 		return true
 	case isCut(line):
 		s.reader.keepFirst(line)
@@ -399,11 +406,10 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 			return i + length, true
 		}
 	case st == broken:
-	case len(rest) < s.reader.maxLength:
-		kind = Truncated
-		s.reader.unclosed = s.reader.unclosed || s == &s.reader.root && len(s.brackets) > 0
 	case s.openDocument(p, rest):
 		return i + 1, true
+	case len(rest) < s.reader.maxLength:
+		kind = Truncated
 	default:
 		kind = TooLong
 	}
@@ -441,6 +447,7 @@ func (s *source) inBrackets() nesting {
 func (s *source) breakOff(kind Problem, text []byte) {
 	s.reader.keepFirst(text)
 	s.problem(kind, s.line())
+	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && len(s.brackets) > 0
 	s.indent, s.skips = s.column, true
 	s.lost, s.known = kind == InvalidJSON && (s.opened || s.within), 1
 	s.single = bytes.LastIndexByte(text, '\n') + 1

@@ -95,7 +95,7 @@ func (in *Inputs) Unread() (problems string, partly bool) {
 func (in *Inputs) unread() (names string, part float64) {
 	lost := []logread.Problem{Damaged, Shortened, Unclosed, Unreadable, refused}
 	_, files := in.problems(lost...)
-	names, all := in.problems(append(lost, logread.InvalidJSON, logread.Truncated, logread.TooLong)...)
+	names, all := in.problems(append(lost, logread.InvalidJSON, logread.UnknownForm, logread.Truncated, logread.TooLong)...)
 	return names, max(float64(files.Count), Ratio(uint64(all.Count), uint64(in.Decisions+all.Count)))
 }
 
