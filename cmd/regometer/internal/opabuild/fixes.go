@@ -16,7 +16,7 @@ import (
 
 // fixNames are the steps of the series that a build with the drop-in takes,
 // without new tests: the steps that change OPA outside of v1/metrics.
-var fixNames = []string{"split-chunks", "plain-values", "defined-decisions", "no-op-server", "no-op-default", "decode-once", "log-lines", hookFix}
+var fixNames = []string{"split-chunks", "plain-values", "defined-decisions", "no-op-server", "no-op-default", "decode-once", "log-lines", "encode-events", hookFix}
 
 // The fixes by which the plugin gets decisions from OPA's server.
 const (

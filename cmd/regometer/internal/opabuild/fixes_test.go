@@ -120,7 +120,7 @@ func TestFixesOfReleases(t *testing.T) {
 	}
 	for version, want := range map[string]string{
 		OldestVersion: oldHookFix, "v1.5.0": "log-lines, " + oldHookFix + ", kept-events", "v1.10.1": "log-lines, " + oldHookFix + ", kept-events",
-		"v1.21.4":          "split-chunks, plain-values, no-op-default, decode-once, log-lines, " + oldHookFix,
+		"v1.21.4":          "split-chunks, plain-values, no-op-default, decode-once, log-lines, encode-events, " + oldHookFix,
 		newestMinor + ".0": strings.Join(fixNames, ", "), NewestVersion: strings.Join(fixNames, ", "),
 	} {
 		t.Run(version, func(t *testing.T) {

@@ -6,12 +6,13 @@ package logging
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/open-policy-agent/opa/v1/util"
 )
 
 // jsonFormatter writes the lines of logrus.JSONFormatter. It neither copies the
@@ -37,34 +38,29 @@ func (f *jsonFormatter) Format(e *logrus.Entry) ([]byte, error) {
 	if b == nil {
 		b = new(bytes.Buffer)
 	}
-	enc := json.NewEncoder(b)
-	sep := byte('{')
-	for i, key := range keys {
-		value := e.Data[key]
+	line, sep := b.AvailableBuffer(), byte('{')
+	for _, key := range keys {
+		line = append(util.AppendJSONString(append(line, sep), key), ':')
+		sep = ','
+		var err error
 		switch key {
 		case logrus.FieldKeyTime:
-			value = e.Time.Format(cmp.Or(f.TimestampFormat, time.RFC3339))
+			line = util.AppendJSONString(line, e.Time.Format(cmp.Or(f.TimestampFormat, time.RFC3339)))
 		case logrus.FieldKeyMsg:
-			value = e.Message
+			line = util.AppendJSONString(line, e.Message)
 		case logrus.FieldKeyLevel:
-			value = e.Level.String()
+			line = util.AppendJSONString(line, e.Level.String())
+		default:
+			value := e.Data[key]
+			if err, ok := value.(error); ok {
+				value = err.Error()
+			}
+			line, err = util.AppendJSON(line, value)
 		}
-		if err, ok := value.(error); ok {
-			value = err.Error()
-		}
-
-		b.WriteByte(sep)
-		if err := enc.Encode(&keys[i]); err != nil { // a pointer needs no allocation
+		if err != nil {
 			return nil, fmt.Errorf("failed to marshal fields to JSON, %w", err)
 		}
-		b.Truncate(b.Len() - 1) // the encoder's line feed
-		b.WriteByte(':')
-		if err := enc.Encode(value); err != nil {
-			return nil, fmt.Errorf("failed to marshal fields to JSON, %w", err)
-		}
-		b.Truncate(b.Len() - 1)
-		sep = ','
 	}
-	b.WriteString("}\n")
+	b.Write(append(line, '}', '\n'))
 	return b.Bytes(), nil
 }
