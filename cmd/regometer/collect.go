@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -34,7 +33,7 @@ type collectOptions struct {
 	addr, config, forward string
 	policies              []string
 	token, cert, key, ca  string
-	follow, pass          bool
+	pass                  bool
 	body, event           int64
 	profile               string
 	timeout               time.Duration
@@ -43,7 +42,7 @@ type collectOptions struct {
 func newCollectCommand() *cobra.Command {
 	var o collectOptions
 	cmd := &cobra.Command{
-		Use:   "collect [- | --follow FILE...]",
+		Use:   "collect [-]",
 		Short: "Count the decisions that OPA servers upload, for Prometheus",
 		Long: `Takes the decision logs that OPA servers upload, of OPA 0.34 or later, and serves the
 durations and outcomes of their decisions on /metrics. The servers need this in their
@@ -58,7 +57,7 @@ that server accepts it. The command stores nothing. OPA keeps what is not accept
 sends it again.
 
 The command takes POST requests at any path except /metrics and /health, from OPA and
-from shippers such as Vector and Fluent Bit. It also reads a pipe, or files that grow.
+from shippers such as Vector and Fluent Bit. With -, it also reads standard input.
 
 The paths of a policy's rules get labels. All other decisions count as "(query)",
 "(data)" or "other". The policy comes from --policy, or from the services and bundles in
@@ -72,16 +71,14 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
   regometer collect --config opa.yaml --forward acme
   regometer collect --policy policy/ --profile 2%
   regometer collect --addr :18191 --tls-cert cert.pem --tls-key key.pem --token-file token
-  regometer collect --follow '/var/log/opa/*.log'
+  tail -n 0 -F /var/log/opa.log | regometer collect -
   opa run -s --set decision_logs.console=true 2>&1 | regometer collect - --pass`,
 		Args: cobra.ArbitraryArgs,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			pipe := len(args) == 1 && args[0] == "-"
+			pipe := slices.Equal(args, []string{"-"})
 			switch {
-			case o.follow && (len(args) == 0 || slices.Contains(args, "-")):
-				return errors.New("--follow needs files")
-			case len(args) > 0 && !o.follow && !pipe:
-				return fmt.Errorf("%q: write - for a pipe, or --follow for files that grow; regometer report reads other files", args[0])
+			case len(args) > 0 && !pipe:
+				return fmt.Errorf("%q: write - for a pipe, such as that of tail -F; regometer report reads other files", args[0])
 			case o.pass && !pipe:
 				return errors.New("--pass needs a pipe: write - as the argument")
 			case (o.cert == "") != (o.key == "") || o.ca != "" && o.cert == "":
@@ -99,7 +96,7 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 					err = fmt.Errorf("--%s is empty", f.Name)
 				}
 			})
-			return cmp.Or(err, checkPatterns(args))
+			return err
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runCollect(cmd, &o, args) },
 	}
@@ -114,7 +111,6 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 	flags.StringVar(&o.cert, "tls-cert", "", "`file` with the server's certificate")
 	flags.StringVar(&o.key, "tls-key", "", "`file` with the key of this certificate")
 	flags.StringVar(&o.ca, "tls-ca", "", "`file` with the authorities of the certificates that clients must have")
-	flags.BoolVar(&o.follow, "follow", false, "count what is appended to files, also after rotation")
 	flags.BoolVar(&o.pass, "pass", false, "write the text of the pipe to standard output")
 	sizeFlag(cmd, &o.body, collect.DefaultBody, "max-body", "largest `size` of a body after unpacking")
 	sizeFlag(cmd, &o.event, collect.DefaultEvent, "max-event", "largest `size` of an event")
@@ -202,9 +198,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	ended := make(chan error, 3)
 	go func() { ended <- server.Serve(listener) }()
 	var reading sync.WaitGroup
-	if o.follow {
-		reading.Go(func() { c.Follow(ctx, args) })
-	} else if len(args) > 0 {
+	if len(args) > 0 {
 		var pass io.Writer
 		if o.pass {
 			pass = cmd.OutOrStdout()

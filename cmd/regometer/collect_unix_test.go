@@ -14,7 +14,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -183,27 +182,6 @@ func TestCollectPipe(t *testing.T) {
 	}
 }
 
-// What is no regular file does not hold up the files beside it, nor the end.
-func TestCollectFollow(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	noError(os.Mkdir(filepath.Join(dir, "folder"), 0o700), syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600), os.Symlink(os.DevNull, filepath.Join(dir, "null")))
-	socket := must(net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "socket")}))
-	defer socket.Close()
-	c := startCollect(t, "--follow", filepath.Join(dir, "*"))
-	for i := 0; c.metric(allowed) == ""; i++ {
-		if i == 600 {
-			t.Fatal("the file is not followed")
-		}
-		write(filepath.Join(dir, fmt.Sprint(i, ".log")), decision(i))
-		time.Sleep(50 * time.Millisecond)
-	}
-	kill := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
-	defer kill.Stop()
-	noError(c.Process.Signal(syscall.SIGTERM))
-	noError(c.Wait()) // status 0
-}
-
 // The command says why it does not start, or else, before it collects, what it
 // does not do and how to get it.
 func TestCollectSays(t *testing.T) {
@@ -226,7 +204,6 @@ func TestCollectSays(t *testing.T) {
 		text   string
 	}{
 		"x.log":                {exitUsage, "write - for a pipe"},
-		"--follow":             {exitUsage, "--follow needs files"},
 		"--pass":               {exitUsage, "--pass needs a pipe"},
 		"--tls-cert c":         {exitUsage, "belong together"},
 		"--forward-timeout 9s": {exitUsage, "needs --forward"},

@@ -51,7 +51,7 @@ var outputFlags = []struct {
 // that the command names. The command keeps the files in it, as TestRefused
 // shows.
 var otherFileFlags = []string{
-	"collect config", "collect follow",
+	"collect config",
 	"collect policy", "collect tls-ca", "collect tls-cert", "collect tls-key", "collect token-file",
 	"build chdir", "build opa", "build write-source", "demo keep", "demo opa", "opa opa", "replay against", "replay config", "replay policy", "verify chdir", "verify opa", "verify packages",
 }
