@@ -83,10 +83,10 @@ race: ## Run the tests of code with goroutines under the race detector
 	$(TEST) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
 
 # Vets and tests the packages $(3) of the root module as importers see them, with
-# the Go of number $(1) and the settings $(2). On 386, internal/logread has the
+# the Go of number $(1) and the settings $(2), and with fewer random inputs. On 386, internal/logread has the
 # code that the tag purego selects, and so has a program that bench-quick checks.
 define test_root
-GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) test -trimpath -vet=all $(3)
+GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) test -short -trimpath -vet=all $(3)
 endef
 
 .PHONY: test-root

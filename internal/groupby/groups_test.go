@@ -474,7 +474,11 @@ func requireSame(t *testing.T, got, want string) {
 // while their numbers stay until they are forgotten.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 15
+	}
+	for seed := range seeds {
 		w := newWorld(seed)
 		o := w.limits()
 		events := w.events(w.IntN(200))
