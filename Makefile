@@ -83,8 +83,8 @@ race: ## Run the tests of code with goroutines under the race detector
 	$(TEST) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
 
 # Vets and tests the packages $(3) of the root module as importers see them, with
-# the Go of number $(1) and the settings $(2), and with fewer random inputs. On 386, internal/logread has the
-# code that the tag purego selects, and so has a program that bench-quick checks.
+# the Go of number $(1) and the settings $(2), with fewer random inputs. On 386,
+# internal/logread has the code that the tag purego selects.
 define test_root
 GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) test -short -trimpath -vet=all $(3)
 endef
