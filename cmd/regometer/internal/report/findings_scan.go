@@ -69,8 +69,17 @@ func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
 // second returns the second of a time.
 func second(ns int64) time.Time { return time.Unix(0, ns).Truncate(time.Second) }
 
-// attributeWords are the words for the attributes, and their groupings.
-var attributeWords = [attributes][2]string{{"path", ""}, {"server", ""}, {"client", "requested_by"}, {"bundle revision", "bundle"}, {}}
+// attributeWords has for the attributes the word, the grouping if it is always the
+// same, and the rule of slow decisions.
+var attributeWords = [attributes]struct{ word, by, slower string }{
+	ofPath: {word: "path"}, ofServer: {"server", "", "server_slower"}, ofClient: {"client", "requested_by", "client_slower"},
+	ofRevision: {"bundle revision", "bundle", "revision_slower"}, ofKey: {"", "", "group_slower"},
+}
+
+// subject returns the names of a finding by attribute.
+func (f *Finding) subject() [attributes]*string {
+	return [attributes]*string{&f.Path, &f.Server, &f.Client, &f.Revision, &f.Key}
+}
 
 // describe returns the finding of a cluster, without a text if the tables
 // contradict it.
@@ -82,7 +91,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	f.Severity, f.Figures = Fault, map[string]float64{}
 	var subjects, paths []string
 	by := s.servers.by()
-	for a, is := range []*string{&f.Path, &f.Server, &f.Client, &f.Revision, &f.Key} {
+	for a, is := range f.subject() {
 		if c.subject[a] == anyName && !(a == ofRevision && c.timed()) {
 			continue
 		}
@@ -95,11 +104,11 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 			f.setTimes(from, to)
 			c.first, c.last = max(c.first, s.from(from)), min(c.last, s.from(to+1)-1)
 		}
-		subjects = append(subjects, attributeWords[a][0]+" "+name(cmp.Or(*is, none)))
+		subjects = append(subjects, attributeWords[a].word+" "+name(cmp.Or(*is, none)))
 		if a == ofServer {
 			subjects[len(subjects)-1] += s.servers.idOf(*is)
 		}
-		if by = cmp.Or(attributeWords[a][1], by); a == ofKey {
+		if by = cmp.Or(attributeWords[a].by, by); a == ofKey {
 			by = r.By
 			subjects[len(subjects)-1] = name(by) + " " + name(*is)
 		}

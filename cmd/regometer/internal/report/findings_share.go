@@ -7,6 +7,7 @@ package report
 // feature.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -105,74 +106,65 @@ var shareWords = [kinds]struct{ rule, did, advice string }{
 		" Find out whether the client tries the same request again and again."},
 }
 
+// setShare sets the figure of a share, with its 95 % interval if it is that of a
+// sample of n decisions.
+func (f *Finding) setShare(name string, share float64, sampled bool, n int) {
+	if f.Figures[name] = share; sampled {
+		f.Figures[name+"_low"], f.Figures[name+"_high"] = contrast.Wilson(share, float64(n))
+	}
+}
+
 // describeShare describes a cluster whose decisions often have a feature.
 func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
-	others := "the others"
-	if c.timed() {
-		others = "those at other times"
-	}
 	a, b := s.outcomes(c)
 	if c.kind == shifted { // with the decisions of other clusters
 		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
 	}
-	in, out := c.in.rate(), c.out.rate()
-	of, about, estimated := float64(c.in.all), "", !s.complete
-	if estimated {
+	in, out, of, about, sampled := c.in.rate(), c.out.rate(), float64(c.in.all), "", !s.complete
+	if sampled {
 		whole, rest, ok := s.tables(r, c, from, to)
+		about = "about "
 		if ok && !c.timed() { // the tables know how many there are
 			of = float64(whole.sum())
 		} else {
-			of, about = s.estimate(f, of), "about "
+			of = s.estimate(f, of)
 		}
 		if ok && c.kind == shifted {
-			a, b, estimated = whole, rest, false
+			a, b, sampled = whole, rest, false
 			in, out = a.share(c.outcome), b.share(c.outcome)
-		} else {
-			about = "about "
-			f.Figures["share_low"], f.Figures["share_high"] = contrast.Wilson(in, float64(c.in.all))
-			f.Figures["share_outside_low"], f.Figures["share_outside_high"] = contrast.Wilson(out, float64(c.out.all))
+			about = map[bool]string{true: about}[c.timed()]
 		}
 	}
 	if c.kind == shifted && !c.raised(in, out) {
 		return false
 	}
-	has := math.Round(in * of)
-	f.Figures["share"], f.Figures["share_outside"], f.Figures["decisions"] = in, out, of
-	words := shareWords[c.kind]
-	feature, advice := words.did, words.advice
-	if f.Rule = words.rule; c.kind == slow {
-		f.Rule, feature = c.slower(f), c.longer()
-	}
-	if c.kind == shifted {
-		feature, advice = did(c.outcome), outcomeTexts[c.outcome].advice
-		f.Rule = outcomeTexts[c.outcome].rule + "_high"
+	f.setShare("share", in, sampled, c.in.all)
+	f.setShare("share_outside", out, sampled, c.out.all)
+	f.Figures["decisions"] = of
+	words, allowed := shareWords[c.kind], ""
+	switch c.kind {
+	case slow:
+		words.rule, words.did = c.slower(f), c.longer()
+	case shifted:
+		o := outcomeTexts[c.outcome]
+		words.rule, words.did, words.advice = o.rule+"_high", did(c.outcome), o.advice
 		if c.timed() || f.Revision != "" {
-			f.Rule = outcomeTexts[c.outcome].rule + "_rose"
-		}
-		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
-			advice = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before)) + advice
-			f.Figures["allowed"], f.Figures["allowed_outside"] = after, before
-			if estimated {
-				f.Figures["allowed_low"], f.Figures["allowed_high"] = contrast.Wilson(after, float64(a.sum()))
-				f.Figures["allowed_outside_low"], f.Figures["allowed_outside_high"] = contrast.Wilson(before, float64(b.sum()))
-			}
+			words.rule = o.rule + "_rose"
 		}
 		if c.outcome == outcome.Failed {
-			advice = commonest(r.Total.Errors) + advice
-		} else if c.outcome != outcome.Cancelled && f.Client != "" && f.Path == "" && f.Server == "" {
-			f.Severity = Info // clients may change what they ask for
-		} else if f.Server != "" && !c.timed() && s.isSticky(c) {
-			f.Severity, advice = Info, advice+" Its clients ask no other server, so they may be what differs."
+			words.advice = commonest(r.Total.Errors)
+		}
+		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
+			allowed = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before))
+			f.setShare("allowed", after, sampled, c.in.all)
+			f.setShare("allowed_outside", before, sampled, c.out.all)
 		}
 	}
-	if (c.kind == compiled || c.kind == slow) && s.starts(r, c, from, to) {
-		f.Severity, f.start = Info, true
-		advice = startAdvice
-	} else if times := s.busy(c, from, to); c.kind == slow && c.ends && times >= loadTimes {
-		f.Severity, advice = Info, busyAdvice(times)
-	}
-	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, feature, about,
-		text.Count(uint64(has)), text.Count(uint64(of)), text.Percent(out), others, advice)
+	f.Rule = words.rule
+	usual := s.usual(r, c, f, from, to)
+	others := map[bool]string{true: "those at other times", false: "the others"}[c.timed()]
+	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s%s", text.Percent(in), what, words.did, about,
+		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, allowed, cmp.Or(usual, words.advice))
 	if c.kind == slow {
 		is := func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }
 		in, out := s.durationsOf(is, func(i int, e *event) bool { return c.has(i, e) })
@@ -183,7 +175,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			if c.rare && f.Path == "" { // not because of a rule
 				advice = stageAdvice[parts]
 			}
-			if f.Severity == Fault {
+			if usual == "" {
 				f.Text += advice
 			}
 		}

@@ -6,11 +6,13 @@ package report
 // This file describes clusters of slow decisions, and durations that drift.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/outcome"
 )
 
 const (
@@ -65,43 +67,58 @@ func (s *scan) busy(c *cluster, from, to int64) float64 {
 	return n / max(1, inside) / ((float64(len(s.events)) - n + 1) / max(1, rest))
 }
 
+// usual returns why a cluster is usual in operation, or "". Then its finding is
+// information.
+func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why string) {
+	times := s.busy(c, from, to)
+	switch {
+	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Path == "" && f.Server == "":
+		why = " Clients may change what they ask for."
+	case c.kind == shifted && f.Server != "" && !c.timed() && s.isSticky(c):
+		why = " Its clients ask no other server, so they may be what differs."
+	case (c.kind == slow || c.kind == compiled) && s.starts(r, c, from, to):
+		f.start, why = true, " Servers or revisions began then, and their caches were empty."
+	case c.kind == slow && c.ends && times >= loadTimes:
+		why = fmt.Sprintf(" %.1f times as many decisions came as at other times.", times)
+	case c.kind == slow && f.Client != "" && !c.timed() && to-from < (r.To-r.From)/2:
+		why = " It came only for a part of the log, as a batch does."
+	}
+	if why != "" {
+		f.Severity = Info
+	}
+	return why
+}
+
+// setMedian sets the figure of a median, with its 95 % interval if it is that of
+// a sample.
+func (f *Finding) setMedian(name string, of *took, sampled bool) {
+	if f.Figures[name+"_ns"] = of.median(); sampled {
+		f.Figures[name+"_low_ns"], f.Figures[name+"_high_ns"] = of.interval()
+	}
+}
+
 // describeSlow describes a cluster of slow decisions.
 func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
 	in, out := s.durationsOf(c.has, func(_ int, e *event) bool { return c.others().has(e) })
-	if len(in.took) == 0 || len(out.took) == 0 {
+	if len(in.took) == 0 || len(out.took) == 0 || in.median() < medianRose*out.median() {
 		return false
-	}
-	after, before := in.median(), out.median()
-	if after < medianRose*before {
-		return false
-	}
-	others := "the others with the same paths"
-	if c.timed() {
-		others = "those of the same paths at other times"
 	}
 	f.Rule = c.slower(f)
-	f.Figures["median_ns"], f.Figures["median_outside_ns"], f.Figures["factor"] = after, before, after/before
-	f.Figures["decisions"] = math.Round(in.weight)
-	about := ""
+	f.setMedian("median", &in, !s.complete)
+	f.setMedian("median_outside", &out, !s.complete)
+	n, about := math.Round(in.weight), ""
+	f.Figures["factor"], f.Figures["decisions"] = in.median()/out.median(), n
 	if !s.complete {
 		about = "about "
-		f.Figures["median_low_ns"], f.Figures["median_high_ns"] = in.interval()
-		f.Figures["median_outside_low_ns"], f.Figures["median_outside_high_ns"] = out.interval()
 		f.Figures["factor_low"] = f.Figures["median_low_ns"] / f.Figures["median_outside_high_ns"]
 		f.Figures["factor_high"] = f.Figures["median_high_ns"] / f.Figures["median_outside_low_ns"]
-		s.estimate(f, in.weight)
+		n = s.estimate(f, in.weight)
 	}
-	f.Text = fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.", what, text.Duration(after), about,
-		text.Plural(uint64(f.Figures["decisions"]), "decision"), others, text.Duration(before))
+	others := map[bool]string{true: "those of the same paths at other times", false: "the others with the same paths"}[c.timed()]
+	f.Text = fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.", what, text.Duration(in.median()), about,
+		text.Plural(uint64(n), "decision"), others, text.Duration(out.median()))
 	advice := f.explain(&in, &out)
-	if times := s.busy(c, from, to); s.starts(r, c, from, to) {
-		f.Severity, f.start, advice = Info, true, startAdvice
-	} else if c.ends && times >= loadTimes {
-		f.Severity, advice = Info, busyAdvice(times)
-	} else if f.Client != "" && !c.timed() && to-from < (r.To-r.From)/2 {
-		f.Severity, advice = Info, " It came only for a part of the log, as a batch does."
-	}
-	f.Text += advice
+	f.Text += cmp.Or(s.usual(r, c, f, from, to), advice)
 	return true
 }
 
@@ -135,19 +152,13 @@ func (c *cluster) longer() string {
 // slower returns the rule of slow decisions.
 func (c *cluster) slower(f *Finding) string {
 	rule := "latency_rose"
-	for a, is := range [attributes]string{f.Path, f.Server, f.Client, f.Revision, f.Key} {
-		if by := [attributes]string{"", "server_slower", "client_slower", "revision_slower", "group_slower"}[a]; by != "" && (is != "" || c.subject[a] != anyName) {
-			rule = by
+	for a, is := range f.subject() {
+		if a != ofPath && (*is != "" || c.subject[a] != anyName) {
+			rule = attributeWords[a].slower
 		}
 	}
 	return rule
 }
-
-func busyAdvice(times float64) string {
-	return fmt.Sprintf(" %.1f times as many decisions came as at other times.", times)
-}
-
-const startAdvice = " Servers or revisions began then, and their caches were empty."
 
 // stageAdvice says what to do if decisions are slow because of a part of
 // partStages, or because of the rest.
