@@ -36,10 +36,8 @@ type Options struct {
 	Thresholds []Threshold
 }
 
-// confidence is the probability that a comparison of like with like finds no
-// change. It is also the expected share of the changes found that are not
-// noise.
-const confidence = 0.95
+// confidence is also the expected share of the changes found that are not noise.
+const confidence = 1 - contrast.Error
 
 // Verdict is the judgement of a change.
 type Verdict string
@@ -132,7 +130,7 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	c := &Comparison{By: before.By, Partly: partly(before) || partly(after), Thresholds: slices.Clone(o.Thresholds)}
 	// Each interval depends on all tests. There are two passes, because all
 	// groups together may need too much memory.
-	b := budget{error: 1 - confidence}
+	b := budget{error: contrast.Error}
 	if err := c.each(before, after, o, func(p *pair) {
 		for _, ch := range p.Changes {
 			if p.enough(ch.Name) {

@@ -57,7 +57,7 @@ func (c *Comparison) Write(w output.Writer, top int) {
 
 // StageTable returns a table of the first top stages, or of all if top is 0.
 func (c *Comparison) StageTable(top int) *text.Table {
-	t := newTable(c.By+" / stage", "quantile", "change in %", "impact")
+	t := newTable(c.By+" / stage", "quantile", "change in %", "self time")
 	for _, r := range text.First(c.Stages, top) {
 		addRow(t, &r)
 	}

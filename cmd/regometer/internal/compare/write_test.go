@@ -12,10 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/output"
-	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -101,6 +99,7 @@ func TestWrite(t *testing.T) {
 		"table-120.golden": func(b io.Writer) error { return output.Write(b, "table", c, output.Options{Width: 120}) },
 		"table-top.golden": func(b io.Writer) error { return output.Write(b, "table", c, output.Options{Top: 2}) },
 		"markdown.golden":  func(b io.Writer) error { return output.Write(b, "markdown", c, output.Options{}) },
+		"junit.golden":     func(b io.Writer) error { return output.Write(b, "junit", c, output.Options{}) },
 		"json.golden":      func(b io.Writer) error { return c.WriteJSON(b) },
 	} {
 		var b bytes.Buffer
@@ -108,29 +107,6 @@ func TestWrite(t *testing.T) {
 			t.Error(err)
 		}
 		golden(t, name, b.Bytes())
-	}
-}
-
-// TestTableFits: no line is wider than the width, and none has anything but
-// printable characters.
-func TestTableFits(t *testing.T) {
-	c := shown()
-	c.Stages[0].Key, c.Stages[0].Stage = "数据/许可/e\u0301", strings.Repeat("很长", 100)
-	c.Only = append(c.Only, Only{strings.Repeat("很长", 100), "\u202e", 1, 0})
-	for width := 60; width < 250; width++ {
-		var b bytes.Buffer
-		if err := output.Write(&b, "table", c, output.Options{Width: width}); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(b.String()) {
-			line = strings.TrimSuffix(line, "\n")
-			if n := text.Width(line); n > width {
-				t.Errorf("width %d: %d columns: %s", width, n, line)
-			}
-			if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
-				t.Errorf("width %d: %q", width, line)
-			}
-		}
 	}
 }
 

@@ -8,6 +8,11 @@ import (
 	"slices"
 )
 
+// Error is the greatest probability that a comparison of like with like finds a
+// change, and that a scan of a log in which nothing changes does. Each shares it
+// out among its tests.
+const Error = 0.05
+
 // MinSlices is the number of slices of time that each side must have.
 const MinSlices = 8
 

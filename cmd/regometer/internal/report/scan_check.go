@@ -36,7 +36,7 @@ const (
 	serverTimes    = 2    // the factor of a server from the first decision to the last
 	slowNoise      = 2.5  // the logarithm of the factor divided by the usual differences
 	scanSlices     = 256  // runs of the decisions that are compared
-	scanError      = 5e-5 // the probability of such a difference without a change: 5 % for 1,000 tests
+	scanTests      = 1000 // that share contrast.Error
 )
 
 // check reports whether a cluster differs by more than parts of the log
@@ -51,7 +51,7 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 		return false
 	}
 	size := max(1, (len(in)+len(out))/scanSlices)
-	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= scanError
+	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= contrast.Error/scanTests
 }
 
 // isProminent reports whether the decisions in a cluster are slower by a factor
