@@ -28,74 +28,6 @@ func ExampleNew() {
 	// 1
 }
 
-func ExampleTimer() {
-	t := metrics.New().Timer("lookup") // a handle may be kept
-
-	for range 3 {
-		t.Start()
-		time.Sleep(time.Millisecond)
-		t.Stop()
-	}
-
-	fmt.Println(t.Int64() >= 3_000_000)
-	fmt.Println(t.Stop()) // not running
-	// Output:
-	// true
-	// 0
-}
-
-func ExampleCounter() {
-	m := metrics.New()
-	requests := m.Counter("requests")
-
-	requests.Incr()
-	requests.Add(2)
-	m.Counter("errors") // a look-up is enough to be reported
-
-	fmt.Println(m)
-	// Output: counter_errors:0 counter_requests:3
-}
-
-func ExampleHistogram() {
-	h := metrics.New().Histogram("size")
-	for i := range int64(100) {
-		h.Update(i + 1)
-	}
-
-	v := h.Value().(map[string]any)
-	fmt.Println(v["count"], v["min"], v["max"], v["mean"])
-	fmt.Println(v["median"], v["90%"], v["99%"])
-	// Output:
-	// 100 1 100 50.5
-	// 50.5 90.9 99.99
-}
-
-func ExampleMetrics_All() {
-	m := metrics.New()
-	m.Counter("requests").Add(12)
-	m.Timer("idle")
-
-	all := m.All()
-	fmt.Printf("%T %[1]v\n", all["counter_requests"])
-	fmt.Printf("%T %[1]v\n", all["timer_idle_ns"])
-	// Output:
-	// uint64 12
-	// int64 0
-}
-
-func ExampleMetrics_Clear() {
-	m := metrics.New()
-	requests := m.Counter("requests")
-	requests.Incr()
-	m.Clear()
-
-	fmt.Println(len(m.All()))
-	fmt.Println(requests.Value()) // goes on working, unreported
-	// Output:
-	// 0
-	// 1
-}
-
 func ExampleAppendJSON() {
 	m := metrics.New()
 	m.Counter("requests").Add(12)
@@ -146,12 +78,4 @@ func ExampleStatistics() {
 	}
 	fmt.Printf("%s\n", b)
 	// Output: {"75%":3.75,"90%":4,"95%":4,"99%":4,"99.9%":4,"99.99%":4,"count":4,"max":4,"mean":2.5,"median":2.5,"min":1,"stddev":1.118033988749895}
-}
-
-func ExampleNoOp() {
-	m := metrics.NoOp()
-	m.Counter("requests").Add(12)
-
-	fmt.Println(m.All() == nil, m.Counter("requests").Value())
-	// Output: true 0
 }

@@ -10,36 +10,6 @@ import (
 	"testing"
 )
 
-// Names that share a set of candidates and appear in turns enter the catalog
-// sooner or later.
-func TestRecurringNamesOfOneSet(t *testing.T) {
-	keepCatalog(func() {
-		set := func(name string) uint64 {
-			return hashName(KindTimer, name) >> kindBits % uint64(len(candidates))
-		}
-		names := []string{"of one set"}
-		for i := 0; len(names) < 3; i++ {
-			if name := fmt.Sprint("of one set ", i); set(name) == set(names[0]) {
-				names = append(names, name)
-			}
-		}
-		for turn := 0; ; turn++ {
-			entered := 0
-			for _, name := range names {
-				if noteSeen(name, hashName(KindTimer, name)) != nil {
-					entered++
-				}
-			}
-			if entered == len(names) {
-				return
-			}
-			if turn == 1000 {
-				t.Fatalf("%d of %d names have entered the catalog after %d turns", entered, len(names), turn)
-			}
-		}
-	})
-}
-
 // Names that appear once do not enter the catalog, and its size is limited. So
 // OPA's own names are found, for any other names.
 func TestCatalogIsBounded(t *testing.T) {

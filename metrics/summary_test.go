@@ -146,26 +146,3 @@ func TestStdDevCarries(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
-
-// The words of the sums do not overflow for as many values as stdDev allows,
-// all at one end.
-func TestSumsAtTheirLimit(t *testing.T) {
-	log2n := 32 // a variable, because 2³² exceeds the int of some platforms
-	n := 1 << log2n
-	if n == 0 {
-		t.Skip("a slice cannot have so many values here")
-	}
-	for _, v := range []int64{math.MinInt64, math.MaxInt64} {
-		hi, lo := square(v)
-		s := sums{
-			sum:     [2]uint64{uint64(v) << 32, uint64(v >> 32)},
-			squares: [3]uint64{lo << 32, hi<<32 | lo>>32, hi >> 32},
-		}
-		if got := s.mean(n); got != float64(v) {
-			t.Errorf("mean of 2³² values %d: %v", v, got)
-		}
-		if got := s.stdDev(n); got != 0 {
-			t.Errorf("standard deviation of 2³² values %d: %v", v, got)
-		}
-	}
-}
