@@ -112,13 +112,3 @@ func BenchmarkScrape(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkCollect measures this package's part of a scrape.
-func BenchmarkCollect(b *testing.B) {
-	c := benchCollector(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		ch := make(chan prometheus.Metric, 2000)
-		c.Collect(ch)
-	}
-}

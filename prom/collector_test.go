@@ -30,45 +30,6 @@ func collector(t testing.TB, r *rollup.Rollup, o prom.Options) *prom.Collector {
 	return c
 }
 
-// TestScrapeNeverBlocksRecording records and scrapes while another Collect is
-// stuck after its first metric.
-func TestScrapeNeverBlocksRecording(t *testing.T) {
-	t.Parallel()
-	r := newRollup(t, rollup.Options{})
-	fill(r, 100)
-	c := collector(t, r, prom.Options{})
-	stuck := make(chan prometheus.Metric)
-	done := make(chan struct{})
-	go func() { c.Collect(stuck); close(stuck); close(done) }()
-	metrics := 1
-	<-stuck
-
-	fill(r, 100) // known labels
-	for i := range 10 {
-		r.Add(rollup.Decision{Path: fmt.Sprint("new", i), Outcome: outcome.Allowed, Metrics: map[string]any{"timer_server_handler_ns": int64(i + 1)}})
-	}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(c)
-	if lines := string(encode(t, registry, text)); !strings.Contains(lines, `{outcome="allowed",path="new7"} 1`) {
-		t.Errorf("no decision of the new path in\n%s", lines)
-	}
-
-	for m := range stuck { // the stuck scrape has not changed
-		metrics++
-		var out dto.Metric
-		if err := m.Write(&out); err != nil {
-			t.Error(err)
-		}
-		if label(&out, "path") == "new7" {
-			t.Errorf("%v came into a scrape that had begun", &out)
-		}
-	}
-	<-done
-	if metrics < 20 {
-		t.Errorf("%d metrics", metrics)
-	}
-}
-
 // TestConcurrent scrapes in several goroutines while others record. Totals must
 // never fall, and the last ones must be exact.
 func TestConcurrent(t *testing.T) {

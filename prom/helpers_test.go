@@ -55,9 +55,8 @@ func gather(t testing.TB, g prometheus.Gatherer) families {
 }
 
 var (
-	text        = expfmt.NewFormat(expfmt.TypeTextPlain)
-	protobuf    = expfmt.NewFormat(expfmt.TypeProtoDelim)
-	openMetrics = expfmt.NewFormat(expfmt.TypeOpenMetrics)
+	text     = expfmt.NewFormat(expfmt.TypeTextPlain)
+	protobuf = expfmt.NewFormat(expfmt.TypeProtoDelim)
 )
 
 func encode(t testing.TB, g prometheus.Gatherer, format expfmt.Format) []byte {

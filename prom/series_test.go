@@ -120,24 +120,13 @@ func TestBounds(t *testing.T) {
 	}{
 		{[]float64{math.NaN()}, "bound 0 is NaN: a bound must be a positive number"},
 		{[]float64{1, math.Inf(1)}, "bound 1 is +Inf: a bound must be a positive number below +Inf"},
-		{[]float64{math.Inf(-1)}, "bound 0 is -Inf: a bound must be a positive number"},
 		{[]float64{0, 1}, "bound 0 is 0"},
-		{[]float64{-1}, "bound 0 is -1"},
 		{[]float64{1e-10}, "bound 0 is 1e-10: a bound must be a whole number of nanoseconds"},
-		{[]float64{1.0000000001}, "a whole number of nanoseconds"},
 		{[]float64{1e10}, "below 292 years"},
-		{[]float64{1, 0.5}, "bounds must ascend"},
 		{[]float64{1, 1}, "bounds must ascend"},
-		{make([]float64, 3), "bound 0 is 0"},
 	} {
 		if _, err := prom.Bounds(test.seconds...); err == nil || !strings.HasPrefix(err.Error(), "prom: ") || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: error %v, want one with %q", test.seconds, err, test.want)
 		}
 	}
-}
-
-func ExampleMaxSeries() {
-	n, err := prom.MaxSeries(rollup.Options{Bounds: prom.DefaultBounds(), Paths: 10})
-	fmt.Println(n <= 1500, err)
-	// Output: true <nil>
 }

@@ -42,43 +42,6 @@ func TestFasterGoroutine(t *testing.T) {
 	}
 }
 
-// TestUnderTheLock checks that rows and histograms are made under the lock.
-func TestUnderTheLock(t *testing.T) {
-	t.Parallel()
-	r, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var at atomic.Pointer[durations]
-	for name, test := range map[string]struct {
-		add  func()
-		made func() bool
-	}{
-		"a row":       {func() { r.Admit("p") }, func() bool { return r.byLabel.get("p") != nil }},
-		"a histogram": {func() { r.durationsAt(&at) }, func() bool { return at.Load() != nil }},
-	} {
-		started := make(chan struct{})
-		var adding sync.WaitGroup
-		r.mu.Lock()
-		adding.Go(func() {
-			close(started)
-			test.add()
-		})
-		<-started
-		for range 100 {
-			runtime.Gosched()
-		}
-		if test.made() {
-			t.Errorf("%s is made while another goroutine has the lock", name)
-		}
-		r.mu.Unlock()
-		adding.Wait()
-		if !test.made() {
-			t.Errorf("%s is not made", name)
-		}
-	}
-}
-
 // TestRowsAreInTheirTableFirst checks that a goroutine finds each path that
 // takes room.
 func TestRowsAreInTheirTableFirst(t *testing.T) {

@@ -4,7 +4,6 @@
 package rollup_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -41,56 +40,6 @@ func selfTimes(stages []rollup.StageTotal) map[string]uint64 {
 	return self
 }
 
-// TestAdd adds metrics of all kinds. Those in the map of a decision log and
-// those that are numbers count the same.
-func TestAdd(t *testing.T) {
-	t.Parallel()
-	integers := []rollup.Number{
-		{"timer_server_handler_ns", 100}, {"timer_rego_input_parse_ns", 0}, {"timer_rego_partial_eval_ns", -5},
-		{"timer_mine_ns", 7}, {"timer_eval_op_plug_ns", 1}, {"counter_mine", 4}, {"counter_eval_op_base_cache_hit", 5},
-		{"counter_negative", -1}, {"unknown", 3}, {"timer_without_unit", 3},
-	}
-	others := map[string]any{
-		"timer_rego_query_eval_ns":         json.Number("40"),
-		"counter_server_query_cache_hit":   uint64(2),
-		"histogram_eval_op_plug":           map[string]any{"count": int64(5)},
-		"timer_without_unit":               "x",
-		"something":                        []any{},
-		"timer_rego_query_parse_ns":        "fast",
-		"counter_rego_builtin_http_send_x": nil,
-	}
-	all := maps.Clone(others)
-	for _, n := range integers {
-		all[n.Key] = n.Value
-	}
-	d := rollup.Decision{Path: "a/b", Outcome: outcome.Denied}
-	r, byMap := newRollup(t, rollup.Options{}), newRollup(t, rollup.Options{})
-	for range 3 {
-		d.Metrics, d.Numbers = others, integers
-		r.Add(d)
-		d.Metrics, d.Numbers = all, nil
-		byMap.Add(d)
-	}
-	want := newContents()
-	want.Outcomes["a/b"] = [6]uint64{outcome.Denied: 3}
-	want.Stages = map[string]modelCell{
-		"server_handler":    {count: 3, sum: 300, self: 180, least: 100, most: 100},
-		"rego_query_eval":   {count: 3, sum: 120, self: 117, least: 40, most: 40},
-		"rego_partial_eval": {negatives: 3},
-		rollup.Other:        {count: 6, sum: 24, self: 24, least: 1, most: 7},
-	}
-	want.PathStages = map[[2]string]modelCell{
-		{"a/b", "server_handler"}: {count: 3, sum: 300, self: 180, least: 100, most: 100},
-		// The operations are part of the evaluation, because they are not kept.
-		{"a/b", "rego_query_eval"}: {count: 3, sum: 120, self: 120, least: 40, most: 40},
-	}
-	want.Unfinished["rego_input_parse"] = [3]uint64{3}
-	want.Counters = map[string]uint64{rollup.Other: 27, "server_query_cache_hit": 6}
-	want.Overflow = rollup.Overflow{Stages: 3, Counters: 12, Invalid: 9}
-	requireSame(t, contentsOf(t, r), want)
-	requireSame(t, contentsOf(t, byMap), want)
-}
-
 func TestSelfTime(t *testing.T) {
 	t.Parallel()
 	var many []rollup.Number // more than are kept on the stack
@@ -118,11 +67,6 @@ func TestSelfTime(t *testing.T) {
 			self{"rego_query_eval": 7, "rego_builtin_http_send": 3}, self{},
 		},
 		{
-			"the SDK inside a handler", []string{},
-			[]rollup.Number{{handler, 120}, {"timer_sdk_decision_eval_ns", 100}, {eval, 60}},
-			self{"server_handler": 20, "sdk_decision_eval": 40, "rego_query_eval": 60}, self{},
-		},
-		{
 			"Compile API", []string{},
 			[]rollup.Number{
 				{handler, 100}, {"timer_compile_eval_mask_rule_ns", 20}, {eval, 15}, {"timer_rego_partial_eval_ns", 30},
@@ -133,11 +77,6 @@ func TestSelfTime(t *testing.T) {
 				"compile_prep_partial": 1, "compile_eval_constraints": 11,
 			},
 			self{},
-		},
-		{
-			"http.send of partial evaluation", []string{},
-			[]rollup.Number{{"timer_rego_partial_eval_ns", 30}, {send, 25}},
-			self{"rego_partial_eval": 5, "rego_builtin_http_send": 25}, self{},
 		},
 		{
 			"Wasm", []string{},
@@ -285,45 +224,5 @@ func TestMergeRefuses(t *testing.T) {
 		if n := st.Histogram.CountAtMost(1); n != 1 || st.Histogram.Count() != 2 {
 			t.Errorf("%s: %d of %d durations are counted by the new bounds, want 1 of 2", st.Stage, n, st.Histogram.Count())
 		}
-	}
-}
-
-// TestMergeParts merges a snapshot that has an empty histogram, and a stage that is kept by path only there.
-func TestMergeParts(t *testing.T) {
-	t.Parallel()
-	from := newRollup(t, rollup.Options{})
-	from.Add(rollup.Decision{Numbers: []rollup.Number{{"timer_server_handler_ns", 100}, {"timer_rego_query_eval_ns", 60}}})
-	s := snapshotOf(from)
-	s.Paths[0].Stages = append(s.Paths[0].Stages, rollup.StageTotal{Stage: "rego_query_parse"})
-	s.Stages = append(s.Stages, rollup.StageTotal{Stage: "rego_query_parse"})
-	r := newRollup(t, rollup.Options{PathStages: []string{"rego_query_eval", "rego_query_parse"}})
-	if err := r.Merge(s); err != nil {
-		t.Fatal(err)
-	}
-	s = snapshotOf(r)
-	if got, want := selfTimes(s.Stages), (map[string]uint64{"server_handler": 40, "rego_query_eval": 60}); !maps.Equal(got, want) {
-		t.Errorf("the self times are %v, want %v", got, want)
-	}
-	if got, want := selfTimes(s.Paths[0].Stages), (map[string]uint64{"rego_query_eval": 60}); !maps.Equal(got, want) {
-		t.Errorf("by path the self times are %v, want %v", got, want)
-	}
-}
-
-// TestSnapshotReuse checks that nothing remains of the contents that a snapshot
-// had before.
-func TestSnapshotReuse(t *testing.T) {
-	t.Parallel()
-	full, r := newRollup(t, rollup.Options{}), newRollup(t, rollup.Options{})
-	full.Add(rollup.Decision{Numbers: []rollup.Number{{"timer_server_handler_ns", 100}}})
-	r.Add(rollup.Decision{Numbers: []rollup.Number{{"timer_rego_query_eval_ns", 0}}})
-	s := snapshotOf(full)
-	r.Snapshot(s)
-	if st := &s.Stages[0]; len(s.Stages) != 1 || st.Histogram.Count() != 0 || st.Self != 0 || unfinishedOf(st) != [3]uint64{1} {
-		t.Errorf("the snapshot has %+v", s.Stages)
-	}
-	s.Paths = []rollup.Path{{Stages: s.Stages}} // with unfinished timers
-	full.Snapshot(s)
-	if n := unfinishedOf(&s.Paths[0].Stages[0]); n != [3]uint64{} {
-		t.Errorf("the path has %d unfinished timers, want none", n)
 	}
 }
