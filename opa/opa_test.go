@@ -83,25 +83,6 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
-// TestSameCollection checks that both sides are views of one collection.
-func TestSameCollection(t *testing.T) {
-	ours := metrics.New()
-	theirs := opa.Metrics(ours)
-	record(theirs)
-	ours.Counter("mine").Add(7)
-
-	if got, want := theirs.All(), ours.All(); !reflect.DeepEqual(got, want) || len(got) != 4 {
-		t.Errorf("All differs or is incomplete:\n%v\n%v", got, want)
-	}
-	if got, want := theirs.Info().Name, ours.Info().Name; got != want {
-		t.Errorf("Info().Name = %q, want %q", got, want)
-	}
-	theirs.Clear()
-	if n := len(ours.All()); n != 0 {
-		t.Errorf("%d metrics left after Clear", n)
-	}
-}
-
 // TestOptionalInterfaces checks that the adapter has the optional methods that
 // OPA and fmt ask for, exactly if the collection has them.
 func TestOptionalInterfaces(t *testing.T) {

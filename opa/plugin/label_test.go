@@ -13,11 +13,6 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-func compile(t testing.TB, modules ...string) *ast.Compiler {
-	t.Helper()
-	return compileWith(t, ast.ParserOptions{}, modules...)
-}
-
 var labelPolicy = []string{
 	`package rbac
 default allow := false
@@ -142,29 +137,5 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 		if label, known := newLabels(defaultConfig(), c).of("a", ""); known {
 			t.Errorf("without rules the label is %q, want other", label.name)
 		}
-	}
-}
-
-// The longest path with a label has series of its own. A longer path ends no
-// series.
-func TestLongLabels(t *testing.T) {
-	t.Parallel()
-	config := withMaxPaths(4)
-	config.Paths.Allow = []string{strings.Repeat("x", longestLabel)}
-	if _, err := parseConfig([]byte(`{"paths": {"allow": ["` + config.Paths.Allow[0] + `"]}}`)); err != nil {
-		t.Error(err)
-	}
-	rule := strings.Repeat("y", longestLabel-len("p/"))
-	r := newRecorder(t, nil, config, compile(t, "package p\n"+rule+" := 1\n"+rule+"y := 1\na := 1"))
-	for _, path := range []string{config.Paths.Allow[0], "p/" + rule} {
-		if l, _ := r.labels.Load().of(path, ""); l.name != path {
-			t.Errorf("a path of %d bytes has the label %.20q, want its own", len(path), l.name)
-		}
-		r.ask(path)
-	}
-	r.ask("p/" + rule + "y")
-	r.checkSeries(t, strings.Join([]string{rollup.Other, "p/" + rule, config.Paths.Allow[0]}, " "))
-	if r.labels.Load().counts.own != 2 {
-		t.Errorf("the paths have labels as in %+v, want 2 of their own", r.labels.Load().counts)
 	}
 }

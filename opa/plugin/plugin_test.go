@@ -686,18 +686,3 @@ func TestNextHandler(t *testing.T) {
 		}
 	}
 }
-
-func TestRateLimiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s rateLimiter
-		for _, step := range []struct {
-			wait time.Duration
-			ok   bool
-		}{{0, true}, {0, false}, {59 * time.Second, false}, {time.Second, true}, {time.Minute, true}} {
-			time.Sleep(step.wait)
-			if ok := s.allow(); ok != step.ok {
-				t.Errorf("after %v: %t, want %t", step.wait, ok, step.ok)
-			}
-		}
-	})
-}

@@ -22,7 +22,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/storage"
 
-	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -242,39 +241,6 @@ func TestUnderLoad(t *testing.T) {
 	}
 }
 
-// A policy's labels are those of the configuration that came last. A label that
-// no plugin gives any more takes no room.
-func TestRelabel(t *testing.T) {
-	t.Parallel()
-	r := newRecorder(t, prometheus.NewPedanticRegistry(), withMaxPaths(2), compile(t, rules("a")))
-	s := r.state
-	if err := r.configure(withMaxPaths(1)); err != nil {
-		t.Fatal(err)
-	}
-	l := r.labels.Load()
-	if r.relabel(); r.labels.Load() != l {
-		t.Error("the same policy has new labels")
-	}
-	former := l.given["p/a"]
-	r.ask("p/a")
-	r.askQuery()
-	r.activate(compile(t, rules("b", "c")))
-	if n := r.labels.Load().counts; n.own != 0 || n.merged != 2 {
-		t.Errorf("the labels do not follow from the new policy and the new configuration: %+v", n)
-	}
-	r.activate(compile(t, rules("b")))
-	r.ask("/")
-	former.counted.Store(false)
-	s.makeRoom(former) // for a decision that began before
-	s.makeRoom(&label{name: "p/x"})
-	s.makeRoom(r.labels.Load().given[outcome.Query]) // another decision was faster
-	r.checkSeries(t, "(data) (query) p/a")
-	s.makeRoom(r.labels.Load().given["p/b"]) // takes the room of p/a, and keeps it
-	r.checkSeries(t, "(data) (query) p/b")
-	r.ask("p/b")
-	r.checkSeries(t, "(data) (query) p/b")
-}
-
 // A path with decisions that loses its label is counted, and named in a
 // warning.
 func TestLostLabels(t *testing.T) {
@@ -415,22 +381,6 @@ func TestRulesWithoutNotice(t *testing.T) {
 		checkDecisions(t, registry, "opa", "p/a", want)
 	}
 	checkDecisions(t, registry, "opa", rollup.Other, 1)
-}
-
-// A registry may add labels or a prefix: the counts are apart or shared
-// accordingly.
-func TestWrappedRegistries(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewPedanticRegistry()
-	for i, name := range []string{"a", "b"} {
-		wrapped := prometheus.WrapRegistererWithPrefix("x_", prometheus.WrapRegistererWith(prometheus.Labels{"opa": name}, registry))
-		for n := range 2 {
-			p := newPlugin(t, `{"paths": {"allow": ["x"]}}`, wrapped)
-			p.log(t, logs.EventV1{Path: "x"})
-			checkSum(t, registry, "x_opa_decisions_total", map[string]string{"opa": name, "path": "x"}, float64(n+1))
-			checkSum(t, registry, "x_opa_decisions_total", map[string]string{"path": "x"}, float64(2*i+n+1))
-		}
-	}
 }
 
 // The plugin does not replace somebody else's metrics. If a configuration
