@@ -40,8 +40,8 @@ func TestBuildFixes(t *testing.T) {
 	hook := p.steps
 	p.steps = append(load(map[string]string{
 		"01-there": was, "02-first": use + "\"!\" }\n",
-		"03-torn": "v1/plugins/plugins.go Status\n-type Status struct{}\n+type Status struct{ x int }\n\nv1/version/version.go Version 0123\n",
-		"04-none": "v1/server/none.go Server 0123\n", "05-next": "v1/server/info.go Info\n-type Info struct{ Path string }\n+type Info struct{ Path, more string }\n",
+		"03-torn": "v1/plugins/plugins.go Status\n-type Status struct{}\n+type Status struct{ x int }\n\nv1/version/version.go Version\n-another\n",
+		"04-none": "v1/server/none.go Server\n-x\n", "05-next": "v1/server/info.go Info\n-type Info struct{ Path string }\n+type Info struct{ Path, more string }\n",
 		"06-onto": "v1/plugins/plugins.go Status\n-type Status struct{ x int }\n+type Status struct{ y int }\n", "07-twice": "v1/runtime/runtime.go New\n-}\n+}}\n",
 		"08-path": runtimeFile + " (*Runtime).Decide\n-" + decide + "+" + strings.Replace(decide, "a/b", "c/d", 1), // in the hook's file
 	}), hook...)

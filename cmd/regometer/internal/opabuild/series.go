@@ -5,7 +5,6 @@ package opabuild
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
 	"errors"
 	"fmt"
@@ -42,14 +41,13 @@ type Step struct {
 // A fileChange is what a step does to a file of OPA's tree. A file that OPA
 // lacks has only the text.
 type fileChange struct {
-	text     []byte            // of the step's Go file
-	replaces map[string]string // hashes of OPA's declarations by name
-	after    map[string]string // new declarations and their predecessors
-	edits    []edit
+	text  []byte            // of the step's Go file
+	after map[string]string // new declarations and their predecessors
+	edits []edit
 }
 
-// An edit changes lines of a declaration. The old lines must occur exactly
-// once.
+// An edit changes lines of a declaration, or removes all of it. The old lines
+// must occur exactly once.
 type edit struct{ name, old, new string }
 
 // Series returns the steps that bring OPA's own package v1/metrics, of
@@ -120,7 +118,7 @@ func (s *Step) load(fsys fs.FS, folder string) error {
 // file returns the change of a file, a new one if there is none.
 func (s *Step) file(path string) *fileChange {
 	if s.files[path] == nil {
-		s.files[path] = &fileChange{replaces: map[string]string{}, after: map[string]string{}}
+		s.files[path] = &fileChange{after: map[string]string{}}
 	}
 	return s.files[path]
 }
@@ -146,12 +144,10 @@ func (s *Step) parseChanges(text string) error {
 			f.edits = append(f.edits, edit{name: words[1]})
 			last = &f.edits[len(f.edits)-1]
 			continue
-		case len(words) == 3:
-			s.file(words[0]).replaces[words[1]] = words[2]
 		case len(words) == 4 && words[2] == "after":
 			s.file(words[0]).after[words[1]] = words[3]
 		default:
-			return fmt.Errorf("changes.txt: invalid line %q, want PATH NAME, PATH NAME HASH or PATH NAME after NAME", line)
+			return fmt.Errorf("changes.txt: invalid line %q, want PATH NAME or PATH NAME after NAME", line)
 		}
 		last = nil
 	}
@@ -191,7 +187,7 @@ func (s Step) apply(tree fs.FS, changed replacement) error {
 		text, ok := changed[name]
 		if !ok {
 			var err error
-			if text, err = fs.ReadFile(tree, name); errors.Is(err, fs.ErrNotExist) && len(change.replaces) == 0 && change.edits == nil {
+			if text, err = fs.ReadFile(tree, name); errors.Is(err, fs.ErrNotExist) && change.edits == nil {
 				changed[name] = withOPAHeader(change.text)
 				continue
 			} else if err != nil {
@@ -225,20 +221,6 @@ func (c *fileChange) apply(name string, text []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for what, want := range c.replaces {
-		i, err := f.mustFind(what)
-		if err != nil {
-			return nil, err
-		}
-		if hash := f.decls[i].hash(); hash != want {
-			return nil, fmt.Errorf("%s is not what the step was written for: its hash is %s, want %s", what, hash, want)
-		}
-		if j := step.find(what); j >= 0 {
-			f.decls[i].text = step.decls[j].text
-		} else {
-			f.decls = slices.Delete(f.decls, i, i+1)
-		}
-	}
 	for _, e := range c.edits {
 		i, err := f.mustFind(e.name)
 		if err != nil {
@@ -248,12 +230,11 @@ func (c *fileChange) apply(name string, text []byte) ([]byte, error) {
 		if n := strings.Count(lines, e.old); n != 1 || e.old == "" {
 			return nil, fmt.Errorf("%s is not what the step was written for: the lines to change occur %d times, want once:\n%s", e.name, n, e.old)
 		}
-		f.decls[i].text = strings.TrimSuffix(strings.Replace(lines, e.old, e.new, 1), "\n")
+		if f.decls[i].text = strings.TrimSuffix(strings.Replace(lines, e.old, e.new, 1), "\n"); f.decls[i].text == "" {
+			f.decls = slices.Delete(f.decls, i, i+1)
+		}
 	}
 	for i, d := range step.decls {
-		if c.replaces[d.name] != "" {
-			continue
-		}
 		if f.find(d.name) >= 0 {
 			return nil, fmt.Errorf("%s is already declared", d.name)
 		}
@@ -320,9 +301,6 @@ type goFile struct {
 
 // A declaration has the text up to the next one's comment.
 type declaration struct{ name, text, gap string }
-
-// hash identifies the text of a declaration.
-func (d declaration) hash() string { return fmt.Sprintf("%x", sha256.Sum256([]byte(d.text)))[:12] }
 
 func (f *goFile) find(name string) int {
 	return slices.IndexFunc(f.decls, func(d declaration) bool { return d.name == name })

@@ -4,20 +4,15 @@
 package opabuild
 
 import (
-	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
-
-var update = flag.Bool("update", false, "write the hashes of the declarations that the series for OPA replaces")
 
 // The steps fit the release that they are written for.
 func TestSeries(t *testing.T) {
@@ -25,54 +20,8 @@ func TestSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opa := sourceOf(t, NewestVersion)
-	changed := replacement{}
-	for _, s := range steps {
-		if *update {
-			updateHashes(t, s, os.DirFS(opa), changed)
-			name := filepath.Join("_upstream", fmt.Sprintf("%02d-%s", s.Number, s.Name), "changes.txt")
-			text, err := os.ReadFile(name)
-			for path, change := range s.files {
-				for what, hash := range change.replaces {
-					line := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(path+" "+what) + ` \w+$`)
-					text = line.ReplaceAllLiteral(text, []byte(path+" "+what+" "+hash))
-				}
-			}
-			if err == nil {
-				err = os.WriteFile(name, text, 0o644)
-			}
-			if err != nil && !os.IsNotExist(err) {
-				t.Fatal(err)
-			}
-		}
-		if err := s.apply(os.DirFS(opa), changed); err != nil {
-			t.Fatalf("step %s: %v (if the step is right for OPA's declaration, -update writes its hash)", s.Name, err)
-		}
-	}
-}
-
-// updateHashes gives a step the hashes of the declarations in the tree.
-func updateHashes(t *testing.T, s Step, tree fs.FS, changed replacement) {
-	t.Helper()
-	for name, change := range s.files {
-		text, ok := changed[name]
-		if len(change.replaces) == 0 {
-			continue
-		} else if !ok {
-			var err error
-			if text, err = fs.ReadFile(tree, name); err != nil {
-				t.Fatal(err)
-			}
-		}
-		f, err := splitFile(name, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for what := range change.replaces {
-			if i := f.find(what); i >= 0 {
-				change.replaces[what] = f.decls[i].hash()
-			}
-		}
+	if _, err := changeBySteps(sourceOf(t, NewestVersion), steps); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -124,15 +73,16 @@ func fixtureTree() map[string]string {
 func fixtureSteps() fstest.MapFS {
 	steps := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"README.md":             "no step",
-		"01-stop/message.txt":   "metrics: stop otherwise\n\nSo that it is *told*,\nin two lines.\n\n# Not a comment\n",
-		"01-stop/changes.txt":   "v1/metrics/sample.go (timer).Stop -\nv1/metrics/sample_test.go TestSample -\n",
+		"README.md":           "no step",
+		"01-stop/message.txt": "metrics: stop otherwise\n\nSo that it is *told*,\nin two lines.\n\n# Not a comment\n",
+		"01-stop/changes.txt": "v1/metrics/sample.go (timer).Stop\n-// Stop stops.\n-func (timer) Stop(int) string { return \"OPA\" }\n" +
+			"+// Stop stops, and says so.\n+func (timer) Stop(int) string {\n+\treturn strings.ToUpper(\"one step\")\n+}\n" +
+			"v1/metrics/sample_test.go TestSample\n-func TestSample(t *testing.T) { _ = timer{} }\n",
 		"02-halves/message.txt": "metrics: halve otherwise",
-		"02-halves/changes.txt": "v1/metrics/sample.go half -\nv1/metrics/sample.go (timer).Stop -\n",
-		"01-stop/v1/metrics/sample.go": ourHeaderText + "package metrics\n\nimport \"strings\"\n\n" +
-			"// Stop stops, and says so.\nfunc (timer) Stop(int) string {\n\treturn strings.ToUpper(\"one step\")\n}\n",
+		"02-halves/changes.txt": "v1/metrics/sample.go half\n-func half(x float64) float64 { return math.Floor(x / 2) } // rounds\n" +
+			"v1/metrics/sample.go (timer).Stop\n-\treturn strings.ToUpper(\"one step\")\n+\treturn \"TWO STEPS\"[:9-halves(0)]\n",
+		"01-stop/v1/metrics/sample.go":        ourHeaderText + "package metrics\n\nimport \"strings\"\n",
 		"02-halves/v1/metrics/half.go":        ourHeaderText + "package metrics\n\nfunc halves(x int) int { return x / 2 }\n",
-		"02-halves/v1/metrics/sample.go":      ourHeaderText + "package metrics\n\nfunc (timer) Stop(n int) string { return \"TWO STEPS\"[:9-halves(0)] }\n",
 		"02-halves/v1/metrics/sample_test.go": ourHeaderText + "package metrics\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif halves(2) != 1 {\n\t\tt.Error(halves(2))\n\t}\n}\n",
 	} {
 		steps[name] = &fstest.MapFile{Data: []byte(text)}
@@ -140,22 +90,11 @@ func fixtureSteps() fstest.MapFS {
 	return steps
 }
 
-// mustLoad loads steps, with the hashes of the declarations in these files.
-func mustLoad(t *testing.T, fsys fstest.MapFS, files map[string]string) []Step {
+func mustLoad(t *testing.T, fsys fstest.MapFS) []Step {
 	t.Helper()
 	steps, err := loadSteps(fsys)
 	if err != nil {
 		t.Fatal(err)
-	}
-	tree, changed := fstest.MapFS{}, replacement{}
-	for name, text := range files {
-		tree[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	for _, s := range steps {
-		updateHashes(t, s, tree, changed)
-		if err := s.apply(tree, changed); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return steps
 }
@@ -180,21 +119,15 @@ func f() { strings.ToUpper("") }
 
 func (*T[K]) g() { x.X() }
 `
-	f, err := splitFile("p.go", []byte(theirs))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct{ name, ours, want, changes string }{
 		{"at the end", "package p\n\nfunc h() {}\n", theirs + "\nfunc h() {}\n", ""},
-		{"after", "package p\n\nfunc f() { strings.ToLower(\"\") }\n\nfunc h() {}\n",
-			strings.Replace(theirs, "// f does.\nfunc f() { strings.ToUpper(\"\") }\n", "func f() { strings.ToLower(\"\") }\n\nfunc h() {}\n", 1), "p.go f HASH\n"},
-		{"after a named one", "package p\n\nfunc h() {}\n", strings.Replace(theirs, "// f does", "func h() {}\n\n// f does", 1), "p.go h after b\n"},
+		{"after its predecessor", "package p\n\nfunc h() {}\n\nfunc i() {}\n", strings.Replace(theirs, "// f does", "func h() {}\n\nfunc i() {}\n\n// f does", 1), "p.go h after b\n"},
 		{"edited", "", strings.Replace(theirs, "\"\")", "\"x\")", 1), "p.go f\n // f does.\n-func f() { strings.ToUpper(\"\") }\n+func f() { strings.ToUpper(\"x\") }\n"},
 		{"edited and extended", "", strings.Replace(theirs, "x.X() }\n", "x.X() }\n\nvar c = 1\n", 1), "p.go (*T).g\n func (*T[K]) g() { x.X() }\n+\n+var c = 1\n"},
-		{"removed", "", strings.NewReplacer("// f does.\nfunc f() { strings.ToUpper(\"\") }\n\n", "", "\t\"strings\"\n", "").Replace(theirs), "p.go f HASH\n"},
-		{"the last one", "", strings.Replace(theirs, "\n\nfunc (*T[K]) g() { x.X() }", "", 1), "p.go (*T).g HASH\n"},
-		{"imports", "package p\n\nimport \"fmt\"\n\nvar a = fmt.Sprint()\n",
-			strings.NewReplacer("\t\"math\"\n", "\t\"fmt\"\n", "math.Pi", "fmt.Sprint()").Replace(theirs), "p.go a HASH\n"},
+		{"removed", "", strings.NewReplacer("// f does.\nfunc f() { strings.ToUpper(\"\") }\n\n", "", "\t\"strings\"\n", "").Replace(theirs), "p.go f\n-// f does.\n-func f() { strings.ToUpper(\"\") }\n"},
+		{"the last one", "", strings.Replace(theirs, "\n\nfunc (*T[K]) g() { x.X() }", "", 1), "p.go (*T).g\n-func (*T[K]) g() { x.X() }\n"},
+		{"imports", "package p\n\nimport \"fmt\"\n",
+			strings.NewReplacer("\t\"math\"\n", "\t\"fmt\"\n", "math.Pi", "fmt.Sprint()").Replace(theirs), "p.go a\n-var a = math.Pi\n+var a = fmt.Sprint()\n"},
 	} {
 		s := Step{files: map[string]*fileChange{}}
 		if err := s.parseChanges(c.changes); err != nil {
@@ -203,9 +136,6 @@ func (*T[K]) g() { x.X() }
 		change := s.file("p.go")
 		if c.ours != "" {
 			change.text = []byte(c.ours)
-		}
-		for what := range change.replaces {
-			change.replaces[what] = f.decls[f.find(what)].hash()
 		}
 		if got, err := change.apply("p.go", []byte(theirs)); err != nil || string(got) != c.want {
 			t.Errorf("%s: got %v\n%s\nwant\n%s", c.name, err, got, c.want)
@@ -239,7 +169,7 @@ func applySteps(dir string, steps []Step) error {
 
 func TestApplySteps(t *testing.T) {
 	files := fixtureTree()
-	steps := mustLoad(t, fixtureSteps(), files)
+	steps := mustLoad(t, fixtureSteps())
 	dir := writeTree(t, files)
 	before := readTree(t, dir)
 	if err := applySteps(dir, steps); err != nil {
@@ -259,18 +189,16 @@ func TestApplySteps(t *testing.T) {
 	}
 
 	// What is not as it was is refused, and nothing changes.
-	checkError(t, "twice", applySteps(dir, steps), "step 1 (stop): v1/metrics/sample.go: (timer).Stop is not what the step was written for")
+	checkError(t, "twice", applySteps(dir, steps), "step 1 (stop): v1/metrics/sample.go: (timer).Stop is not what the step was written for: the lines to change occur 0 times")
 	checkSameTree(t, dir, after)
 	dir = writeTree(t, files)
 	broken := slices.Clone(steps)
-	change := broken[1].file("v1/metrics/sample.go")
 	for want, spoiled := range map[string]fileChange{
-		"there is no declaration mean":      {replaces: map[string]string{"mean": "0123"}},
 		"there is no declaration median":    {edits: []edit{{"median", "x\n", "y\n"}}},
 		"the lines to change occur 0 times": {edits: []edit{{"half", "x\n", "y\n"}}},
 		"the lines to change occur 2 times": {edits: []edit{{"half", "x", "y"}}},
 		"there is no declaration nothing":   {text: []byte("package metrics\n\nfunc third() {}\n"), after: map[string]string{"third": "nothing"}},
-		"(timer).Stop is already declared":  {text: change.text},
+		"half is already declared":          {text: []byte("package metrics\n\nfunc half() {}\n")},
 	} {
 		broken[1].files = map[string]*fileChange{"v1/metrics/sample.go": &spoiled}
 		checkError(t, want, applySteps(dir, broken), want)

@@ -225,7 +225,7 @@ func TestVerifyUpstream(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
 	files := fixtureTree()
 	files["v1/metrics/metrics_test.go"] += "\nfunc TestWho(t *testing.T) {\n\tif got := New(\"\").Stop(1); got != \"OPA\" {\n\t\tt.Error(got)\n\t}\n}\n"
-	steps := mustLoad(t, fixtureSteps(), files)
+	steps := mustLoad(t, fixtureSteps())
 	r, err := Verify(t.Context(), VerifyOptions{Options: Options{OPA: writeTree(t, files), with: &parts{steps: steps}}, Packages: []string{"v1/metrics"}})
 	if err != nil {
 		t.Fatal(err)

@@ -3,12 +3,6 @@
 
 package runtime
 
-import (
-	"context"
-	"github.com/open-policy-agent/opa/v1/plugins/logs"
-	"github.com/open-policy-agent/opa/v1/server"
-)
-
 // lookupDecisionLogger returns a function that returns the decision logger, or
 // nil if decisions are not logged. A new configuration can change that. The
 // logger looks up the plugin again when it is called, since a restart replaces

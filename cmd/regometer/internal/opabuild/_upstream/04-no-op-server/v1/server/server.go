@@ -3,13 +3,6 @@
 
 package server
 
-import (
-	"context"
-	"github.com/open-policy-agent/opa/v1/metrics"
-	"github.com/open-policy-agent/opa/v1/server/types"
-	"net/http"
-)
-
 // WithDecisionLoggerFunc sets a function that returns the decision logger, or
 // nil if decisions are not logged at present. The server calls it once for each
 // request.

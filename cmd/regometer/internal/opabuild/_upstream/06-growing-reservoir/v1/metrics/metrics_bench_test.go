@@ -3,12 +3,7 @@
 
 package metrics_test
 
-import (
-	"strconv"
-	"testing"
-
-	"github.com/open-policy-agent/opa/v1/metrics"
-)
+import "strconv"
 
 // BenchmarkMetricsHistogram fills new histograms, as an instrumented query does.
 func BenchmarkMetricsHistogram(b *testing.B) {

@@ -3,10 +3,6 @@
 
 package metrics
 
-import (
-	"testing"
-)
-
 func TestExpDecaySampleGrows(t *testing.T) {
 	s := newExpDecaySample(1028, 0.015)
 	if got := cap(s.values); got > 16 {

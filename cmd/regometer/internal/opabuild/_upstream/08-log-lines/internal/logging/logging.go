@@ -4,15 +4,9 @@
 package logging
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/sirupsen/logrus"
-
-	"github.com/open-policy-agent/opa/v1/util"
 )
 
 // jsonFormatter writes the lines of logrus.JSONFormatter. It neither copies the

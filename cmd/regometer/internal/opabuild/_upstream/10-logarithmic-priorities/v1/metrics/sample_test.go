@@ -3,12 +3,6 @@
 
 package metrics
 
-import (
-	"slices"
-	"testing"
-	"time"
-)
-
 // However long nothing was recorded, new values replace old ones.
 func TestExpDecaySampleIdle(t *testing.T) {
 	const size = 10

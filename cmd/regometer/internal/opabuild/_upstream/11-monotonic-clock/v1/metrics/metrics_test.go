@@ -3,11 +3,7 @@
 
 package metrics
 
-import (
-	"testing"
-	"testing/synctest"
-	"time"
-)
+import "testing/synctest"
 
 // The clock of a synctest bubble starts before the program did.
 func TestMetricsTimerInBubble(t *testing.T) {

@@ -3,11 +3,6 @@
 
 package metrics_test
 
-import (
-	"github.com/open-policy-agent/opa/v1/metrics"
-	"testing"
-)
-
 func TestMetricsRequestAllocs(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() { recordRequest(metrics.New()) }); got > 1 {
 		t.Errorf("Expected a request's metrics to need one allocation, got %v", got)

@@ -6,7 +6,6 @@ package metrics
 import (
 	"fmt"
 	"sync"
-	"testing"
 )
 
 // Any number of metrics, looked up by any number of goroutines, behave as those

@@ -3,12 +3,7 @@
 
 package hooks
 
-import (
-	"context"
-	"fmt"
-	"github.com/open-policy-agent/opa/v1/metrics"
-	topdown_cache "github.com/open-policy-agent/opa/v1/topdown/cache"
-)
+import "github.com/open-policy-agent/opa/v1/metrics"
 
 // Decision returns the hooks that observe decisions. Keep them, instead of
 // walking through all hooks for each decision.
@@ -73,20 +68,4 @@ func WithDecisionObserved(ctx context.Context) context.Context {
 // each decision once by it.
 func DecisionObserved(ctx context.Context) bool {
 	return ctx.Value(decisionObservedKey{}) != nil
-}
-
-func (hs Hooks) Validate() error {
-	for h := range hs.m {
-		switch h.(type) {
-		case InterQueryCacheHook,
-			InterQueryValueCacheHook,
-			ConfigHook,
-			ConfigDiscoveryHook,
-			BundlePreActivateHook,
-			DecisionHook: // OK
-		default:
-			return fmt.Errorf("unknown hook type %T", h)
-		}
-	}
-	return nil
 }

@@ -4,9 +4,6 @@
 package logs
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"github.com/open-policy-agent/opa/v1/util"
 	"io"
 	"sync"

@@ -4,20 +4,13 @@
 package logs
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/plugins"
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
-	"testing"
-	"time"
 )
 
 // eventsWithErrors returns events with errors of each shape, large integers and

@@ -3,12 +3,6 @@
 
 package logs
 
-import (
-	"context"
-	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/storage"
-)
-
 // mayBeDefined returns false if the mask or drop decision has no value, since
 // there are neither rules nor data for it. Most deployments have none. Rules are
 // in the compiler's tree, also those of external sources. Data can change without
