@@ -32,7 +32,6 @@ number also depends on --duration and on the machine. No server contacts another
 machine. Only the two binaries and the folder of --keep remain.`,
 		Example: `  regometer demo
   regometer demo --no-compare --duration 2s
-  regometer demo --json > demo.json
   regometer demo --keep demo-output --seed 7
   regometer demo --opa ../opa`,
 		Args: cobra.NoArgs,
@@ -50,7 +49,6 @@ machine. Only the two binaries and the folder of --keep remain.`,
 	flags.DurationVar(&config.Duration, "duration", 5*time.Second, "approximate time that each server is under load")
 	flags.Uint64Var(&config.Seed, "seed", 1, "seed of the requests")
 	flags.BoolVar(&config.Alone, "no-compare", false, "run only the server with Regometer")
-	flags.BoolVar(&config.JSON, "json", false, "print the result as JSON")
 	flags.StringVar(&config.Keep, "keep", "", "new or empty `folder` for the policy, the decision logs and the result")
 	return cmd
 }

@@ -4,11 +4,9 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -20,34 +18,13 @@ func TestDemo(t *testing.T) {
 		t.Skip("builds OPA twice: set REGOMETER_SLOW_TESTS=1")
 	}
 	keep := filepath.Join(t.TempDir(), "keep")
-	stdout := succeed(t, "demo", "--json", "--duration", "2s", "--keep", keep)
-	var result struct {
-		OPA         string `json:"opa_version"`
-		Stages      []struct{ Name string }
-		PerDecision []struct {
-			Name       string
-			Unmodified float64
-			DropIn     float64 `json:"drop_in"`
-		} `json:"per_decision"`
-		LogReport any `json:"log_report"`
-	}
-	noError(json.Unmarshal([]byte(stdout), &result))
-	if "v"+result.OPA != opabuild.NewestVersion || len(result.Stages) < 6 || len(result.PerDecision) != 4 {
-		t.Errorf("prints %s", stdout)
-	}
-	for _, c := range result.PerDecision {
-		// Go counts busy time with each garbage collection. A round on a slow
-		// machine may have none.
-		if c.Name != "busy_us" && (c.DropIn <= 0 || c.Unmodified <= 0) {
-			t.Errorf("no figures for %+v", c)
+	stdout := succeed(t, "demo", "--duration", "2s", "--keep", keep)
+	for _, want := range []string{strings.TrimPrefix(opabuild.NewestVersion, "v"), "rego_query_eval", "They agree", "data.rbac.", "time in the handler", "allocations"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%s is missing in\n%s", want, stdout)
 		}
 	}
-	reported := succeed(t, "report", "--format", "json", filepath.Join(keep, "drop-in.jsonl"))
-	var report any
-	if err := json.Unmarshal([]byte(reported), &report); err != nil || !reflect.DeepEqual(report, result.LogReport) {
-		t.Errorf("%v; the demo reports %v\nregometer report %v", err, result.LogReport, report)
-	}
-	for _, name := range []string{"unmodified.jsonl", "report.txt", "report.json", "policy/rbac.rego"} {
+	for _, name := range []string{"unmodified.jsonl", "report.txt", "policy/rbac.rego"} {
 		if _, err := os.Stat(filepath.Join(keep, filepath.FromSlash(name))); err != nil {
 			t.Error(err)
 		}

@@ -55,26 +55,22 @@ var costKinds = []struct {
 func formatMicroseconds(n float64) string { return text.Duration(1000 * n) }
 
 // A cost is the cost of a decision, as the median over all rounds. Without an
-// unmodified OPA only DropIn is set.
+// unmodified OPA only dropIn is set.
 type cost struct {
-	Name       string       `json:"name"`
-	Unmodified float64      `json:"unmodified,omitzero"`
-	DropIn     float64      `json:"drop_in"`
-	Ratio      float64      `json:"ratio,omitzero"`     // of the medians
-	RatioMin   float64      `json:"ratio_min,omitzero"` // of all rounds
-	RatioMax   float64      `json:"ratio_max,omitzero"`
-	rounds     [2][]float64 // of each server
+	unmodified, dropIn float64
+	ratio, least, most float64      // of the medians, and the least and the most of all rounds
+	rounds             [2][]float64 // of each server
 }
 
 // summarize sets the medians and the ratios.
 func (c *cost) summarize() {
 	median := func(rounds []float64) float64 { return slices.Sorted(slices.Values(rounds))[len(rounds)/2] }
 	ours, theirs := c.rounds[0], c.rounds[unmodified]
-	c.DropIn = median(ours)
+	c.dropIn = median(ours)
 	if len(theirs) == 0 {
 		return
 	}
-	c.Unmodified = median(theirs)
+	c.unmodified = median(theirs)
 	if slices.Min(theirs) == 0 {
 		return
 	}
@@ -82,7 +78,7 @@ func (c *cost) summarize() {
 	for i := range ours {
 		ratios = append(ratios, ours[i]/theirs[i])
 	}
-	c.Ratio, c.RatioMin, c.RatioMax = c.DropIn/c.Unmodified, slices.Min(ratios), slices.Max(ratios)
+	c.ratio, c.least, c.most = c.dropIn/c.unmodified, slices.Min(ratios), slices.Max(ratios)
 }
 
 // A load sends the same requests to all servers in turns.
@@ -123,7 +119,6 @@ func (l *load) run(ctx context.Context, each time.Duration) ([]cost, error) {
 		before = after
 	}
 	for i := range all {
-		all[i].Name = costKinds[i].name
 		all[i].summarize()
 	}
 	return all, nil

@@ -17,7 +17,7 @@ func TestSummarize(t *testing.T) {
 	} {
 		c := cost{rounds: [2][]float64{test.ours, test.theirs}}
 		c.summarize()
-		if got := []float64{c.DropIn, c.Unmodified, c.Ratio, c.RatioMin, c.RatioMax}; !reflect.DeepEqual(got, test.want) {
+		if got := []float64{c.dropIn, c.unmodified, c.ratio, c.least, c.most}; !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%v against %v: got %v, want %v", test.ours, test.theirs, got, test.want)
 		}
 	}

@@ -35,7 +35,6 @@ type Config struct {
 	Seed     uint64        // of the workload
 	Alone    bool          // run no unmodified OPA
 	Keep     string        // folder for the policy, the servers' logs and the result
-	JSON     bool          // print the result as JSON instead of text
 
 	Table  output.Options // of the log's report, without Top
 	Stdout io.Writer      // the result
@@ -74,7 +73,8 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.write(r, dir), r.agreement())
+	_, err = c.Stdout.Write(r.text(c.Table))
+	return errors.Join(err, os.WriteFile(filepath.Join(dir, "report.txt"), r.text(output.Options{}), 0o666), r.agreement())
 }
 
 // measure builds, starts and loads the servers, and reads log and metrics.
@@ -109,11 +109,11 @@ func (c *Config) measure(ctx context.Context, dir string) (*result, error) {
 
 	fmt.Fprintf(c.Stderr, "Sending queries to 127.0.0.1, about %v to each server\n", c.Duration)
 	l := load{servers: servers, workload: newWorkload(c.Seed), sent: map[string]uint64{}}
-	r := &result{OPA: servers[0].Version, Seed: c.Seed, Differences: []string{}}
-	if r.PerDecision, err = l.run(ctx, c.Duration); err != nil {
+	r := &result{opa: servers[0].Version, seed: c.Seed}
+	if r.costs, err = l.run(ctx, c.Duration); err != nil {
 		return nil, err
 	}
-	r.Requests = l.requests
+	r.requests = l.requests
 	metrics, err := servers[0].Get(ctx, "/metrics")
 	if err != nil {
 		return nil, err
@@ -141,22 +141,6 @@ func (*Config) replay(ctx context.Context, dir string) (*replay.Report, error) {
 		return nil, err
 	}
 	return replay.Run(ctx, o)
-}
-
-// write writes the result to Stdout, and both its forms into dir.
-func (c *Config) write(r *result, dir string) error {
-	asJSON, err := r.json()
-	if err != nil {
-		return err
-	}
-	shown := asJSON
-	if !c.JSON {
-		shown = r.text(c.Table)
-	}
-	_, err = c.Stdout.Write(shown)
-	return errors.Join(err,
-		os.WriteFile(filepath.Join(dir, "report.txt"), r.text(output.Options{}), 0o666),
-		os.WriteFile(filepath.Join(dir, "report.json"), asJSON, 0o666))
 }
 
 // onCallUser is the only user who is on call.

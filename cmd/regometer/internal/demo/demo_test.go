@@ -6,7 +6,6 @@ package demo
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -44,19 +43,12 @@ func runFakes(ctx context.Context, t *testing.T, ours, theirs string, c Config) 
 
 func TestRun(t *testing.T) {
 	keep := filepath.Join(t.TempDir(), "keep")
-	stdout, err := runFakes(t.Context(), t, "good", "wasteful", Config{Duration: time.Millisecond, Keep: keep, JSON: true})
-	if err != nil {
+	if _, err := runFakes(t.Context(), t, "good", "wasteful", Config{Duration: time.Millisecond, Keep: keep}); err != nil {
 		t.Fatal(err)
-	}
-	var r result
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-		t.Fatal(err)
-	}
-	if r.OPA != "1.2.3" || r.Requests != (1+rounds)*100 || len(r.Stages) != 1 || len(r.PerDecision) != len(costKinds) || r.Differences == nil {
-		t.Errorf("got %+v", r)
 	}
 	text, err := os.ReadFile(filepath.Join(keep, "report.txt"))
 	for _, want := range []string{
+		"OPA 1.2.3 with Regometer answered 800 requests",
 		"Decisions by path\nx ",
 		"\nWHICH RULES TAKE IT, by a replay of the log: ",
 		"\nallowed                  448          448          448\n",

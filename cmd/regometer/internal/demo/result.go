@@ -5,7 +5,6 @@ package demo
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -21,35 +20,27 @@ import (
 
 // A result is the outcome of the demo.
 type result struct {
-	OPA         string          `json:"opa_version"`
-	Seed        uint64          `json:"seed"`
-	Requests    int             `json:"requests"` // to each server
-	Decisions   []figure        `json:"decisions"`
-	Stages      []figure        `json:"stages"`
-	Differences []string        `json:"differences"` // between the log, the requests and /metrics
-	PerDecision []cost          `json:"per_decision"`
-	LogReport   json.RawMessage `json:"log_report"`
+	opa         string // the version
+	seed        uint64
+	requests    int        // to each server
+	same        text.Table // the outcomes and stages, by each source
+	differences []string   // between the log, the requests and /metrics
+	costs       []cost     // of a decision
 	log         *report.Report
 	replay      *replay.Report
 }
 
-// A figure has the numbers of an outcome or a stage, one from each source.
-type figure struct {
-	Name    string `json:"name"`
-	Sent    uint64 `json:"sent,omitzero"` // the number of requests for the outcome
-	Logged  times  `json:"logged"`
-	Scraped times  `json:"scraped"`
-}
-
+// times are a number of timers, and their sum in ns.
 type times struct {
-	Count uint64 `json:"count"`
-	Sum   int64  `json:"sum_ns,omitzero"` // of a stage
+	Count uint64
+	Sum   int64
 }
 
 // compare compares the log with the requests and with /metrics, where only the
 // known stages have a name.
 func (r *result) compare(sent map[string]uint64, metrics []byte) {
-	differ := func(format string, args ...any) { r.Differences = append(r.Differences, fmt.Sprintf(format, args...)) }
+	differ := func(format string, args ...any) { r.differences = append(r.differences, fmt.Sprintf(format, args...)) }
+	r.same.Columns = text.Columns(1, "decisions", "requests", "log", "Prometheus")
 	for _, p := range r.log.Inputs.Problems {
 		differ("the log has this problem %d times: %s", p.Count, p.Kind)
 	}
@@ -60,7 +51,7 @@ func (r *result) compare(sent map[string]uint64, metrics []byte) {
 			differ("%s: %d requests, %d decisions in the log, %d in /metrics", name, sent[name], n, scraped)
 		}
 		if n > 0 {
-			r.Decisions = append(r.Decisions, figure{name, sent[name], times{Count: n}, times{Count: scraped}})
+			r.same.Add(name, text.Count(sent[name]), text.Count(n), text.Count(scraped))
 		}
 	}
 	logged := map[string]times{}
@@ -70,44 +61,33 @@ func (r *result) compare(sent map[string]uint64, metrics []byte) {
 		logged[s.Name] = times{s.Durations.Count(), int64(sum)}
 	}
 	for _, known := range stages.DefaultStages() {
-		label := `stage="` + known.Name + `"`
-		s := figure{Name: known.Name, Logged: logged[known.Name], Scraped: times{
+		label, inLog := `stage="`+known.Name+`"`, logged[known.Name]
+		scraped := times{
 			Count: uint64(total(metrics, "opa_decision_stage_duration_seconds_count", label)),
 			Sum:   int64(math.Round(1e9 * total(metrics, "opa_decision_stage_duration_seconds_sum", label))), // exact below 104 days
-		}}
-		if s.Logged != s.Scraped {
-			differ("stage %s: %+v in the log, %+v in /metrics", s.Name, s.Logged, s.Scraped)
 		}
-		if s.Logged.Count > 0 {
-			r.Stages = append(r.Stages, s)
+		if inLog != scraped {
+			differ("stage %s: %+v in the log, %+v in /metrics", known.Name, inLog, scraped)
+		}
+		if inLog.Count > 0 {
+			r.same.Add("in "+known.Name, "", inLog.text(), scraped.text())
 		}
 	}
 }
 
 // agreement returns an error if there are differences.
 func (r *result) agreement() error {
-	if len(r.Differences) == 0 {
+	if len(r.differences) == 0 {
 		return nil
 	}
-	return errors.New("the decision log disagrees with the requests or with /metrics:\n  " + strings.Join(r.Differences, "\n  "))
-}
-
-// json returns the result as JSON, with the log's report.
-func (r *result) json() ([]byte, error) {
-	var b bytes.Buffer
-	if err := r.log.WriteJSON(&b); err != nil {
-		return nil, err
-	}
-	r.LogReport = b.Bytes()
-	text, err := json.MarshalIndent(r, "", "  ")
-	return append(text, '\n'), err
+	return errors.New("the decision log disagrees with the requests or with /metrics:\n  " + strings.Join(r.differences, "\n  "))
 }
 
 // text returns the result for people to read.
 func (r *result) text(o output.Options) []byte {
 	var b bytes.Buffer
 	o.Top = 2
-	fmt.Fprintf(&b, "OPA %s with Regometer answered %d requests, one at a time (seed %d).\n", r.OPA, r.Requests, r.Seed)
+	fmt.Fprintf(&b, "OPA %s with Regometer answered %d requests, one at a time (seed %d).\n", r.opa, r.requests, r.seed)
 	fmt.Fprintf(&b, "\nWHERE THE TIME WENT, by the server's decision log\n\n")
 	_ = output.Write(&b, "table", r.log, o) // fails only if b does
 
@@ -117,14 +97,7 @@ func (r *result) text(o output.Options) []byte {
 	writeTable(&b, *r.replay.Profile.RuleTable(rules))
 
 	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n")
-	same := text.Table{Columns: text.Columns(1, "decisions", "requests", "log", "Prometheus")}
-	for _, f := range r.Decisions {
-		same.Add(f.Name, text.Count(f.Sent), text.Count(f.Logged.Count), text.Count(f.Scraped.Count))
-	}
-	for _, f := range r.Stages {
-		same.Add("in "+f.Name, "", f.Logged.text(), f.Scraped.text())
-	}
-	writeTable(&b, same)
+	writeTable(&b, r.same)
 	if err := r.agreement(); err != nil {
 		fmt.Fprintf(&b, "\nFault: %v\n", err)
 	} else {
@@ -133,12 +106,12 @@ func (r *result) text(o output.Options) []byte {
 
 	fmt.Fprintf(&b, "\nWHAT A LOGGED DECISION COSTS, with HTTP, JSON and the decision log on the console\n\n")
 	costs := text.Table{Columns: text.Columns(1, "cost", "Regometer", "unmodified", "ratio", "of all rounds")}
-	for i, c := range r.PerDecision {
+	for i, c := range r.costs {
 		kind, theirs, ratio, all := costKinds[i], "", "", ""
-		if c.Ratio > 0 {
-			theirs, ratio, all = kind.format(c.Unmodified), fmt.Sprintf("%.2f", c.Ratio), fmt.Sprintf("%.2f to %.2f", c.RatioMin, c.RatioMax)
+		if c.ratio > 0 {
+			theirs, ratio, all = kind.format(c.unmodified), fmt.Sprintf("%.2f", c.ratio), fmt.Sprintf("%.2f to %.2f", c.least, c.most)
 		}
-		costs.Add(kind.title, kind.format(c.DropIn), theirs, ratio, all)
+		costs.Add(kind.title, kind.format(c.dropIn), theirs, ratio, all)
 	}
 	writeTable(&b, costs)
 	fmt.Fprintf(&b, `
