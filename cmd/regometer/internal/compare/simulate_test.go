@@ -150,32 +150,24 @@ func (w *world) report(t *testing.T, rng *rand.Rand, n int, slower, more float64
 	return r
 }
 
-// comparisons returns the number of comparisons in a simulation: few, unless
-// the environment asks for more.
-func comparisons(t *testing.T, few int) int {
-	t.Helper()
-	if s := os.Getenv("REGOMETER_COMPARISONS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+// simulate calls f few times, or as often as the environment says, but at most
+// so many times. Each call has a generator of its own. It returns how often.
+func simulate(few, most int, f func(rng *rand.Rand)) int {
+	n := few
+	if set, err := strconv.Atoi(os.Getenv("REGOMETER_COMPARISONS")); err == nil {
+		n = min(set, most)
 	}
-	return few
-}
-
-// simulate calls f with the numbers below n, each with a generator of its own.
-func simulate(n int, f func(i int, rng *rand.Rand)) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, 4)
 	for i := range n {
 		room <- struct{}{}
 		wg.Go(func() {
-			f(i, rand.New(rand.NewPCG(uint64(i), 20260101)))
+			f(rand.New(rand.NewPCG(uint64(i), 20260101)))
 			<-room
 		})
 	}
 	wg.Wait()
+	return n
 }
 
 // alarms returns the number of rows that have changed.
@@ -184,10 +176,9 @@ func alarms(rows []Row) int { return len(rows) - count(rows, NoDifference) - cou
 // TestFalseAlarms: of comparisons of like with like, at most 5 % have any row
 // that says changed, slower or faster. The sides have 30 to 240 slices each.
 func TestFalseAlarms(t *testing.T) {
-	n := comparisons(t, 8)
 	var mu sync.Mutex
 	var any, decisions, judged int
-	simulate(n, func(_ int, rng *rand.Rand) {
+	n := simulate(8, math.MaxInt, func(rng *rand.Rand) {
 		w := newWorld(rng)
 		before := w.report(t, rng, 30+rng.IntN(211), 1, 0)
 		after := w.report(t, rng, 30+rng.IntN(211), 1, 0)
@@ -217,7 +208,6 @@ func TestFalseAlarms(t *testing.T) {
 // Such a report has 33 to 65 slices. The first case needs 60 of them, the
 // second only 33.
 func TestPower(t *testing.T) {
-	n := min(comparisons(t, 2), 100)
 	none := [3]float64{}
 	for _, tt := range []struct {
 		name   string
@@ -234,7 +224,7 @@ func TestPower(t *testing.T) {
 		{"500 paths, all alike", 60, [3]float64{0.9, 0, 0}, 0.7, world{correlation: 0.5, common: 0.02, own: 0.02, sway: 0.1, rate: 9760 / 60., paths: 500, stages: 1}},
 		{"500 paths, a busy one", 33, [3]float64{0.9, 0, 0}, 0.7, world{correlation: 0.5, common: 0.02, own: 0.02, sway: 0.1, rate: 9760 / 33., paths: 500, stages: 1, skew: 1}},
 	} {
-		if n < 20 && (tt.slices > 60 || tt.least == none) {
+		if os.Getenv("REGOMETER_COMPARISONS") == "" && (tt.slices > 60 || tt.least == none) {
 			continue // in the short test
 		}
 		if tt.world.paths == 0 {
@@ -247,7 +237,7 @@ func TestPower(t *testing.T) {
 		var mu sync.Mutex
 		var others, wrong int
 		seen := map[string]int{}
-		simulate(n, func(_ int, rng *rand.Rand) {
+		n := simulate(2, 100, func(rng *rand.Rand) {
 			before := tt.world.report(t, rng, tt.slices, 1, 0)
 			healthy := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1, 0), Options{})
 			changed := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1.2, 0.05), Options{})

@@ -96,21 +96,3 @@ func TestLongRunVariance(t *testing.T) {
 		}
 	}
 }
-
-func TestWaves(t *testing.T) {
-	for n, want := range map[int]int{1: 2, 8: 2, 16: 3, 30: 5, 120: 12, 240: 19} {
-		if got := len(waves(n)); got != want {
-			t.Errorf("%d terms: %d waves, want %d", n, got, want)
-		}
-	}
-	for _, w := range waves(100) {
-		var sum, squares float64
-		for _, x := range w {
-			sum += x
-			squares += x * x
-		}
-		if math.Abs(sum) > 1e-9 || math.Abs(squares-100) > 1e-9 {
-			t.Errorf("sum %v, squares %v, want 0, 100", sum, squares)
-		}
-	}
-}

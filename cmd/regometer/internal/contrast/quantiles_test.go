@@ -91,24 +91,3 @@ func TestIntervalOfConstants(t *testing.T) {
 		t.Errorf("doubled: %v to %v buckets, want 32", low, high)
 	}
 }
-
-// TestFewBursts: where the p99 of one side is that of its few bursts, the other
-// side, which had none, shows no change.
-func TestFewBursts(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
-	for bursts := 1; bursts <= 3; bursts++ {
-		before, after := sample(t, rng, 60, 50, 1), sample(t, rng, 60, 50, 1)
-		for i := range bursts {
-			burst := sample(t, rng, 3, 50, 20)
-			copy(after[i*15+3:], burst)
-		}
-		c := quantilesOf(t, before, after)
-		low, _ := c.interval(0.99, 0.05/80)
-		if c.shift(0.99) < 32 {
-			t.Errorf("%d bursts: p99 has moved by %v buckets only", bursts, c.shift(0.99))
-		}
-		if low > 0 {
-			t.Errorf("%d bursts: slower by %v buckets at least", bursts, low)
-		}
-	}
-}

@@ -218,15 +218,16 @@ func TestFindings(t *testing.T) {
 // scoreOf says in how many of the logs with a fault of a size it is found, and
 // in how many of these less is right.
 func scoreOf(t *testing.T, f *fault, z size) string {
-	found, cause, onTime, figure, judged, also := 0, 0, 0, 0, 0, map[string]int{}
+	right, also := map[string]int{}, map[string]int{}
 	for n := range *seeds {
 		s := newSceneOf(fmt.Sprintf("%s, %s, seed %d", f.name, z.text, n), 81_000)
 		planted := s.plant(f, z.value)
 		findings := s.find(t, planted)
 		verdicts, others := judge([]*truth{planted}, findings)
 		v := verdicts[0]
-		found, cause, onTime = found+count(v.found), cause+count(v.cause), onTime+count(v.time)
-		figure, judged = figure+count(v.figure), judged+count(v.judged)
+		for what, is := range map[string]bool{"found": v.found, "cause": v.cause, "time": v.time, "figures": v.figure, "judged": v.judged} {
+			right[what] += count(is)
+		}
 		for _, rule := range others {
 			also[rule]++
 		}
@@ -234,16 +235,13 @@ func scoreOf(t *testing.T, f *fault, z size) string {
 			t.Logf("%s, %s, seed %d: %+v, from %v on: %+v", f.name, z.text, n, v, time.Unix(0, planted.at(planted.begin)).UTC(), findings)
 		}
 	}
-	score := fmt.Sprintf("%d of %d", found, *seeds)
 	var less []string
-	for _, right := range []struct {
-		what  string
-		n, of int
-	}{{"cause", cause, found}, {"time", onTime, found}, {"figures", figure, judged}} {
-		if right.n < right.of {
-			less = append(less, fmt.Sprintf("%s %d", right.what, right.n))
+	for _, what := range [][2]string{{"cause", "found"}, {"time", "found"}, {"figures", "judged"}} {
+		if right[what[0]] < right[what[1]] {
+			less = append(less, fmt.Sprintf("%s %d", what[0], right[what[0]]))
 		}
 	}
+	score := fmt.Sprintf("%d of %d", right["found"], *seeds)
 	if less != nil {
 		score += " (" + strings.Join(less, ", ") + ")"
 	}

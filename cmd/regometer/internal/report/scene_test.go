@@ -24,7 +24,6 @@ type pathSpec struct {
 	tail   float64    // share of decisions that take 10 to 50 times as long
 	shares [6]float64 // of the outcomes
 	http   float64    // share of calls of http.send that no cache answers; without calls 0
-	object bool       // its result is an object with allow
 }
 
 type server struct {
@@ -84,14 +83,14 @@ func newScene(seed uint64, decisions int) *scene {
 	}
 	const us, ms = 1e3, 1e6
 	s.paths = []pathSpec{
-		{"httpapi/authz/allow", 0.28, 90 * us, 0.35, 0.002, [6]float64{0.80, 0.195, 0, 0.004, 0.001, 0}, 0, false},
-		{"rbac/allow", 0.22, 55 * us, 0.3, 0.001, [6]float64{0.97, 0.029, 0, 0, 0.001, 0}, 0, false},
-		{"kubernetes/admission/allow", 0.14, 400 * us, 0.5, 0.01, [6]float64{0.40, 0.597, 0, 0.002, 0.001, 0}, 0, false},
-		{"billing/authz/allow", 0.12, 150 * us, 0.4, 0.002, [6]float64{0.90, 0.095, 0, 0.003, 0.002, 0}, 0.3, false},
-		{"envoy/authz/result", 0.10, 70 * us, 0.3, 0.002, [6]float64{0.60, 0.399, 0, 0, 0.001, 0}, 0, true},
-		{"terraform/analysis/allow", 0.05, 2.5 * ms, 0.7, 0.02, [6]float64{0.93, 0.06, 0, 0.005, 0.005, 0}, 0, false},
-		{"catalog/filter", 0.06, 700 * us, 0.6, 0.01, [6]float64{0, 0, 0.99, 0.008, 0.002, 0}, 0, false},
-		{"tenants/quota/allow", 0.03, 120 * us, 0.4, 0.005, [6]float64{0.50, 0.495, 0, 0.004, 0.001, 0}, 0, false},
+		{"httpapi/authz/allow", 0.28, 90 * us, 0.35, 0.002, [6]float64{0.80, 0.195, 0, 0.004, 0.001, 0}, 0},
+		{"rbac/allow", 0.22, 55 * us, 0.3, 0.001, [6]float64{0.97, 0.029, 0, 0, 0.001, 0}, 0},
+		{"kubernetes/admission/allow", 0.14, 400 * us, 0.5, 0.01, [6]float64{0.40, 0.597, 0, 0.002, 0.001, 0}, 0},
+		{"billing/authz/allow", 0.12, 150 * us, 0.4, 0.002, [6]float64{0.90, 0.095, 0, 0.003, 0.002, 0}, 0.3},
+		{"envoy/authz/result", 0.10, 70 * us, 0.3, 0.002, [6]float64{0.60, 0.399, 0, 0, 0.001, 0}, 0},
+		{"terraform/analysis/allow", 0.05, 2.5 * ms, 0.7, 0.02, [6]float64{0.93, 0.06, 0, 0.005, 0.005, 0}, 0},
+		{"catalog/filter", 0.06, 700 * us, 0.6, 0.01, [6]float64{0, 0, 0.99, 0.008, 0.002, 0}, 0},
+		{"tenants/quota/allow", 0.03, 120 * us, 0.4, 0.005, [6]float64{0.50, 0.495, 0, 0.004, 0.001, 0}, 0},
 	}[:5+r.IntN(4)]
 	for i := range s.paths {
 		s.paths[i].median *= math.Exp(0.2 * r.NormFloat64())
@@ -216,59 +215,38 @@ func uuid(a, b uint64) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48, b&0xffffffffffff)
 }
 
+// endings are what events have of each outcome.
+var endings = [...]string{
+	outcome.Allowed: `"result":true`, outcome.Denied: `"result":false`, outcome.Neither: `"result":[{"op":"eq"}]`, outcome.Undefined: `"req_id":1`,
+	outcome.Failed: `"error":{"code":"eval_conflict_error"}`, outcome.Cancelled: `"error":{"code":"eval_cancel_error"}`,
+}
+
 // appendLine appends the event that OPA uploads for a decision.
 func (d *decision) appendLine(b []byte) []byte {
-	b = fmt.Appendf(b, `{"labels":{"app":"authz","hostname":%q,"id":%q,"pod":%[1]q,"version":"1.22.3"},"decision_id":%[3]q`, d.server.pod, d.server.id, uuid(d.id[0], d.id[1]))
-	b = fmt.Appendf(b, `,"bundles":{"main":{"revision":%q}},"path":%q,"input":{"user":"u%d","method":%q,"resource":"/items/%d","roles":["reader","editor"]}`,
-		d.revision, d.path.name, d.input%5000, [...]string{"GET", "POST", "PUT", "DELETE"}[d.input>>20&3], d.input>>24)
-	result := `,"result":%t`
-	if d.path.object {
-		result = `,"result":{"allow":%t,"headers":{"x-user":"1"}}`
-	}
-	switch d.outcome {
-	case outcome.Allowed, outcome.Denied:
-		b = fmt.Appendf(b, result, d.outcome == outcome.Allowed)
-	case outcome.Neither:
-		b = append(b, `,"result":[{"op":"eq","field":"owner"}]`...)
-	case outcome.Failed:
-		b = append(b, `,"error":{"code":"eval_conflict_error","message":"complete rules must not produce multiple outputs"}`...)
-	case outcome.Cancelled:
-		b = append(b, `,"error":{"code":"eval_cancel_error","message":"caller cancelled query execution"}`...)
-	}
-	switch d.id[0] % 50 {
-	case 0:
-		b = append(b, `,"erased":["/input/password"]`...)
-	case 1:
-		b = append(b, `,"masked":["/input/token"]`...)
-	}
 	at := time.Unix(0, d.at+int64(d.server.off)).UTC().Format(time.RFC3339Nano)
-	b = fmt.Appendf(b, `,"requested_by":"%s:%d","timestamp":%q`, clientName(d.client), 1024+d.id[1]%60000, at)
-	if !d.bare {
-		b = d.appendMetrics(b)
+	b = fmt.Appendf(b, `{"labels":{"app":"authz","hostname":%q,"id":%q,"pod":%[1]q,"version":"1.22.3"},"decision_id":%[3]q,"bundles":{"main":{"revision":%q}}`,
+		d.server.pod, d.server.id, uuid(d.id[0], d.id[1]), d.revision)
+	b = fmt.Appendf(b, `,"path":%q,"input":{"user":"u%d","resource":"/items/%d","roles":["reader","editor"]},%s,"requested_by":"%s:%d","timestamp":%q`,
+		d.path.name, d.input%5000, d.input>>24, endings[d.outcome], clientName(d.client), 1024+d.id[1]%60000, at)
+	if d.bare {
+		return append(b, "}\n"...)
 	}
-	return fmt.Appendf(b, `,"req_id":%d}`+"\n", d.id[1]>>40)
+	b = fmt.Appendf(b, `,"metrics":{"timer_rego_input_parse_ns":%d,"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d`,
+		int64(d.parse), int64(d.eval+d.http), int64(d.handler))
+	if d.compile > 0 {
+		b = fmt.Appendf(b, `,"timer_rego_query_compile_ns":%d`, int64(d.compile))
+	}
+	switch {
+	case d.unfinished():
+		b = append(b, `,"timer_rego_builtin_http_send_ns":0`...)
+	case d.http >= fromCache && !d.hung:
+		b = fmt.Appendf(b, `,"timer_rego_builtin_http_send_ns":%d,"counter_rego_builtin_http_send_network_requests":1`, int64(d.http))
+	case d.http > 0 && !d.hung:
+		b = fmt.Appendf(b, `,"timer_rego_builtin_http_send_ns":%d,"counter_rego_builtin_http_send_interquery_cache_hits":1`, int64(d.http))
+	}
+	return append(b, "}}\n"...)
 }
 
 // unfinished says whether the log shows that a call of http.send hung. If OPA
 // had not started the timer yet, it does not.
 func (d *decision) unfinished() bool { return d.hung && d.id[1]%3 > 0 }
-
-func (d *decision) appendMetrics(b []byte) []byte {
-	b = fmt.Appendf(b, `,"metrics":{"timer_rego_external_resolve_ns":300,"timer_rego_input_parse_ns":%d,"timer_rego_query_eval_ns":%d,"timer_server_handler_ns":%d`,
-		int64(d.parse), int64(d.eval+d.http), int64(d.handler))
-	b = fmt.Appendf(b, `,"counter_server_query_cache_hit":%d`, count(d.compile == 0))
-	if d.compile > 0 {
-		b = fmt.Appendf(b, `,"timer_rego_query_compile_ns":%d,"timer_rego_query_parse_ns":%d`, int64(d.compile), int64(d.compile/20))
-	}
-	switch {
-	case d.unfinished():
-		b = append(b, `,"timer_rego_builtin_http_send_ns":0`...)
-	case d.http > 0 && !d.hung:
-		answered := "interquery_cache_hits"
-		if d.http >= fromCache {
-			answered = "network_requests"
-		}
-		b = fmt.Appendf(b, `,"timer_rego_builtin_http_send_ns":%d,"counter_rego_builtin_http_send_%s":1`, int64(d.http), answered)
-	}
-	return append(b, '}')
-}
