@@ -26,22 +26,7 @@ type names struct {
 	limit uint64 // 0 stands for 2^64
 	texts
 	sums []seen
-
-	// waiting are decisions that flush adds. Looking a name up waits for memory,
-	// but several look-ups wait together. text has their names.
-	waiting []waitingDecision
-	text    []byte
 }
-
-type waitingDecision struct {
-	hash    uint64
-	time    int64
-	end     int // of the name in names.text
-	outcome outcome.Outcome
-}
-
-// namesWaiting is the number of decisions that names looks up together.
-const namesWaiting = 64
 
 // seen has what is known of all decisions of a name.
 type seen struct {
@@ -65,22 +50,20 @@ func (s *seen) Decisions() uint64 { return s.Outcomes.sum() }
 
 // sum returns the decisions of a name, or nil if there is no room for it.
 func (n *names) sum(name hashed) *seen {
-	if at := n.find(name.hash); at >= 0 {
-		return &n.sums[at]
-	}
-	if name = name.valid(); name.hash >= n.limit-1 {
-		return nil
-	}
-	at := int(n.number(name))
-	if at == len(n.sums) {
-		n.sums = append(n.sums, unseen)
-	}
-	for len(n.sums) > maxNames {
-		n.thin(n.limit / 2)
-		at = int(n.find(name.hash))
-	}
+	at := n.find(name.hash)
 	if at < 0 {
-		return nil
+		if name = name.valid(); name.hash >= n.limit-1 {
+			return nil
+		}
+		if at = n.number(name); int(at) == len(n.sums) {
+			n.sums = append(n.sums, unseen)
+		}
+		for len(n.sums) > maxNames {
+			n.thin(n.limit / 2)
+		}
+		if at = n.find(name.hash); at < 0 {
+			return nil
+		}
 	}
 	return &n.sums[at]
 }
@@ -88,7 +71,7 @@ func (n *names) sum(name hashed) *seen {
 // thin lowers the limit.
 func (n *names) thin(limit uint64) {
 	all := *n
-	*n = names{limit: cmp.Or(limit, 1<<63), waiting: n.waiting, text: n.text}
+	*n = names{limit: cmp.Or(limit, 1<<63)}
 	for i, hash := range all.hashes {
 		if hash < n.limit-1 {
 			n.put(hash, all.list[i])
@@ -99,39 +82,14 @@ func (n *names) thin(limit uint64) {
 
 // add adds a decision of a name.
 func (n *names) add(name hashed, time int64, o outcome.Outcome) {
-	n.text = append(n.text, name.text...)
-	n.waiting = append(n.waiting, waitingDecision{name.hash, time, len(n.text), o.Valid()})
-	if len(n.waiting) == namesWaiting {
-		n.flush()
+	if s := n.sum(name); s != nil {
+		widen(&s.First, &s.Last, time)
+		s.Outcomes[o.Valid()]++
 	}
-}
-
-// flush adds the decisions that wait.
-func (n *names) flush() {
-	var places [namesWaiting]int32
-	for i, d := range n.waiting {
-		places[i] = n.find(d.hash)
-	}
-	limit, from := n.limit, 0
-	for i, d := range n.waiting {
-		var s *seen
-		if at := places[i]; at >= 0 && n.limit == limit {
-			s = &n.sums[at]
-		} else {
-			s = n.sum(hashed{n.text[from:d.end], d.hash})
-		}
-		if from = d.end; s != nil {
-			widen(&s.First, &s.Last, d.time)
-			s.Outcomes[d.outcome]++
-		}
-	}
-	n.waiting, n.text = n.waiting[:0], n.text[:0]
 }
 
 // merge adds the names of o.
 func (n *names) merge(o *names) {
-	n.flush()
-	o.flush()
 	if n.limit-1 > o.limit-1 {
 		n.thin(o.limit)
 	}
@@ -151,7 +109,6 @@ type Member struct {
 
 // members returns the names, sorted.
 func (n *names) members() (all []Member) {
-	n.flush()
 	for i, name := range n.list {
 		all = append(all, Member{Name: name, seen: n.sums[i]})
 	}

@@ -75,8 +75,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
-			w.sum.servers.flush()
-			w.sum.clients.flush()
 		})
 	}
 	done := make(chan struct{})
