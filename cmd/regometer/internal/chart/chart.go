@@ -119,11 +119,6 @@ func (c *Chart) Text(i Ink, anchor string, x, y float64, s string) {
 // Line draws a line from point to point.
 func (c *Chart) Line(i Ink, points []Point) { c.Path("s line i-"+string(i), c.outline(points)) }
 
-// Dashed draws a dashed line from point to point.
-func (c *Chart) Dashed(i Ink, points []Point) {
-	c.Path("s line dashed i-"+string(i), c.outline(points))
-}
-
 // Area fills the inside of a line from point to point.
 func (c *Chart) Area(i Ink, points []Point) { c.Path("i-"+string(i), c.outline(points)+"Z") }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/chart"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
@@ -22,11 +21,9 @@ import (
 // The style sheet has a colour for light pages and one for dark pages for each
 // of these inks. Each outcome has an ink of its name.
 const (
-	inkText  chart.Ink = "text"
-	inkBar   chart.Ink = "bar"
-	inkShare chart.Ink = "share"
-	inkP50   chart.Ink = "p50"
-	inkP99   chart.Ink = "p99"
+	inkText chart.Ink = "text"
+	inkP50  chart.Ink = "p50"
+	inkP99  chart.Ink = "p99"
 )
 
 // A chart that spans the page is drawn twice, for screens and for phones. The
@@ -58,64 +55,8 @@ type entry struct {
 	Text string
 }
 
-// Legend explains the distributions.
-func (v *view) Legend() []entry {
-	return []entry{{inkBar, "share of the timings, by duration"}, {inkP50, "p50"}, {inkP99, "p99 (dashed)"}}
-}
-
 // latencyLegend explains the latency.
 var latencyLegend = []entry{{inkP50, "p50: half of the decisions took at most this long"}, {inkP99, "p99: 99 of 100 took at most this long"}}
-
-// distributionFigure draws how long a stage took. For each interval of a
-// logarithmic axis it shows the share of the timings. At least one timing must
-// be above 0.
-func distributionFigure(s *groupby.Stage) figure {
-	d := &s.Durations
-	q := d.AppendQuantiles(nil, 0.5, 0.99)
-	f := figure{Name: labelText(s.Name), Help: helpOf(s.Name)}
-	f.Note = fmt.Sprintf("p50 %s, p99 %s, max %s of %s", duration(q[0]), duration(q[1]), duration(float64(d.Max())), text.Plural(d.Count(), "timing"))
-
-	bars, most := binned(d)
-	y := chart.Amounts(100*most, func(v float64) string { return threeDigitsAtMost(v) + " %" })
-	y.Ticks = y.Ticks[1:]
-	c := chart.New(small, chart.Durations(float64(d.Min()), float64(d.Max()), 6), y)
-	for _, b := range bars {
-		c.Area(inkBar, []chart.Point{{b.low, 0}, {b.low, 100 * b.share}, {b.high, 100 * b.share}, {b.high, 0}})
-	}
-	c.Line(inkP50, []chart.Point{{q[0], 0}, {q[0], y.High}})
-	c.Dashed(inkP99, []chart.Point{{q[1], 0}, {q[1], y.High}})
-	f.Narrow = c.HTML("Distribution of " + f.Name + ": " + f.Note)
-	return f
-}
-
-// maxBins limits the bars that show a distribution.
-const maxBins = 60
-
-// A bin is a share of the timings, between two durations in ns.
-type bin struct{ low, high, share float64 }
-
-// binned merges buckets into at most maxBins bins. It also returns the largest
-// share.
-func binned(d *exphist.Snapshot) (bins []bin, most float64) {
-	first, counts := d.Buckets()
-	width := 1 + (len(counts)-1)/maxBins
-	place := math.MinInt
-	end := func(i int) float64 { return math.Floor(1e9 * math.Exp2(math.Ldexp(float64(i), -d.Layout().Schema))) }
-	for i, n := range counts {
-		if n == 0 {
-			continue
-		}
-		if at := i / width; at != place {
-			place = at
-			bins = append(bins, bin{low: end(first + i - 1)})
-		}
-		last := &bins[len(bins)-1]
-		last.high = end(first + i)
-		last.share += float64(n) / float64(d.Count())
-		most = max(most, last.share)
-	}
-	return bins, most
-}
 
 // Latency draws the latency of the outermost stage over time. It returns nil if
 // no slice of time has the stage.
@@ -350,28 +291,4 @@ func stairs(begins []float64, width float64, height func(int) float64) []chart.P
 	}
 	add(chart.Point{begins[len(begins)-1] + width, 0})
 	return outline
-}
-
-// Shares draws the share of each stage's self time in the whole time. It
-// returns nil if there is no stage.
-func (v *view) Shares() *figure {
-	const barHeight = 34 // with the name above the bar
-	if len(v.stages) == 0 {
-		return nil
-	}
-	shown, more := atMost(v.stages, maxShares)
-	text := fmt.Sprintf("Share of the time by stage. The largest is that of %s: %s", labelText(shown[0].Name), percent(report.Share(shown[0].Self, v.Total.Time)))
-	f := &figure{Note: moreOf(more, "stage")}
-	return f.draw(text, func(to chart.Format) *chart.Chart {
-		width := to.Width
-		c := &chart.Chart{Format: chart.Format{Width: width, Height: barHeight * float64(len(shown))}}
-		for i, s := range shown {
-			top, share := barHeight*float64(i), report.Share(s.Self, v.Total.Time)
-			c.Text(inkText, "start", 0, top+chart.FontSize, labelText(s.Name))
-			c.Text(inkText, "end", width, top+chart.FontSize, percent(share)+", "+duration(report.Float(s.Self)))
-			c.Path("i-grid", fmt.Sprintf("M0,%gh%gv10H0Z", top+15, width))
-			c.Path("i-share", fmt.Sprintf("M0,%gh%.5gv10H0Z", top+15, width*min(share, 1)))
-		}
-		return c
-	})
 }

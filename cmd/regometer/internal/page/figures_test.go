@@ -5,8 +5,6 @@ package page
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -29,33 +27,6 @@ func stage(name string, ns ...int64) groupby.Stage {
 	s := groupby.Stage{Name: name}
 	h.Snapshot(&s.Durations)
 	return s
-}
-
-// The bins are few, in order, without overlap, from the least to the largest
-// value, and each value above 0 is in one.
-func TestBinned(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	for _, spread := range []float64{0, 0.001, 0.1, 1, 5} {
-		for _, n := range []int{1, 2, 100, 5000} {
-			values := make([]int64, n)
-			for i := range values {
-				values[i] = max(1, int64(1e6*math.Exp(spread*random.NormFloat64())))
-			}
-			s := stage("s", values...)
-			bins, most := binned(&s.Durations)
-			sum, largest, end := 0.0, 0.0, 0.0
-			for _, b := range bins {
-				if b.low >= b.high || b.low < end {
-					t.Errorf("%d values, spread %v: a bin is %+v after %v", n, spread, b, end)
-				}
-				sum, largest, end = sum+b.share, max(largest, b.share), b.high
-			}
-			if len(bins) > maxBins || math.Abs(sum-1) > 1e-9 || largest != most ||
-				bins[0].low >= float64(s.Durations.Min()) || end < float64(s.Durations.Max()) {
-				t.Errorf("%d values, spread %v: sum %v, largest %v, most %v, %+v", n, spread, sum, largest, most, bins)
-			}
-		}
-	}
 }
 
 // A curve has a point for each slice with timings of the stage. It is cut where
@@ -117,31 +88,6 @@ func TestStairs(t *testing.T) {
 	want := []chart.Point{{0, 0}, {0, 2}, {10, 2}, {20, 2}, {20, 5}, {30, 5}, {30, 0}, {60, 0}, {60, 1}, {70, 1}, {70, 0}}
 	if !slices.Equal(got, want) {
 		t.Errorf("stairs = %v, want %v", got, want)
-	}
-}
-
-// The lengths of the bars are the shares of the stages of the time.
-func TestShareBars(t *testing.T) {
-	r := example(t)
-	stages := r.Total.ByTime()
-	drawn, whole := 0, 0.0
-	for path := range elements(byID(t, parsed(t, written(t, r)), "share"), "path") {
-		var top, length float64
-		if _, err := fmt.Sscanf(attribute(path, "d"), "M0,%fh%fv10", &top, &length); err != nil {
-			t.Fatal(err)
-		}
-		if attribute(path, "class") == "i-grid" {
-			whole = length
-			continue
-		}
-		want := report.Float(stages[drawn%len(stages)].Self) / report.Float(r.Total.Time)
-		if math.Abs(length/whole-want) > 0.002 {
-			t.Errorf("%s: %v of %v, want a share of %v", stages[drawn%len(stages)].Name, length, whole, want)
-		}
-		drawn++
-	}
-	if drawn != 2*len(stages) {
-		t.Errorf("%d bars of %d stages, want two each", drawn, len(stages))
 	}
 }
 

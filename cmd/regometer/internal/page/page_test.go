@@ -148,7 +148,7 @@ func TestPages(t *testing.T) {
 }
 
 func checkSections(t *testing.T, root *html.Node) {
-	want := []string{"findings", "figures", "latency", "distribution", "share", "outcomes", "decisions", "input", "stages", "groups"}
+	want := []string{"findings", "figures", "latency", "stages", "outcomes", "decisions", "input", "groups"}
 	var got []string
 	for s := range elements(root, "section") {
 		if id := attribute(s, "id"); id != "revisions" {
@@ -239,7 +239,7 @@ func checkText(t *testing.T, root *html.Node) {
 // checkCharts checks that each chart is an image with a text in its place,
 // scales, and has only colours of the style sheet.
 func checkCharts(t *testing.T, root *html.Node, name string) {
-	least := map[string]int{"example": 12, "hostile": 15, "one": 6, "many": 8, "extremes": 6, "timeless": 3}
+	least := map[string]int{"example": 4, "hostile": 4, "one": 4, "many": 4, "extremes": 4}
 	plots := 0
 	for svg := range elements(root, "svg") {
 		plots++
@@ -274,11 +274,11 @@ func checkCharts(t *testing.T, root *html.Node, name string) {
 // TestNothingToShow: what a report lacks is said in words.
 func TestNothingToShow(t *testing.T) {
 	for report, want := range map[string]map[string]string{
-		"empty": {"findings": "There are no decisions.", "latency": "No decision has both", "distribution": "no timings", "share": "no timings",
+		"empty": {"findings": "There are no decisions.", "latency": "No decision has both",
 			"outcomes": "No decision has a time", "decisions": "The report lists no slow decisions", "input": "could be read",
 			"stages": "no timings", "groups": "no decisions"},
 		"timeless":   {"latency": "No decision has both", "outcomes": "No decision has a time", "input": "1 decision could be read only in part."},
-		"unfinished": {"latency": "No decision has both", "distribution": "no timings", "stages": "server_handler 0 1"},
+		"unfinished": {"latency": "No decision has both", "stages": "server_handler 0 1"},
 	} {
 		root := parsed(t, written(t, reports[report](t)))
 		for section, want := range want {
@@ -293,15 +293,12 @@ func TestNothingToShow(t *testing.T) {
 func TestHostileTexts(t *testing.T) {
 	root := parsed(t, written(t, hostile(t)))
 	// Some are not in plots, which show but a few stages and groups.
-	for _, section := range []string{"findings", "decisions", "revisions", "input", "stages", "groups", "share"} {
+	for _, section := range []string{"findings", "decisions", "revisions", "input", "stages", "groups"} {
 		all := strings.Join(strings.Fields(textOf(byID(t, root, section))), " ")
 		for _, hostile := range hostileTexts {
 			length := keyLength
-			switch section {
-			case "findings":
+			if section == "findings" {
 				length = findingLength
-			case "share":
-				length = labelLength
 			}
 			if want := strings.Join(strings.Fields(text.Fit(hostile, length)), " "); !strings.Contains(all, want) {
 				t.Errorf("%s: no %q", section, want)
@@ -475,7 +472,7 @@ func TestContrast(t *testing.T) {
 		for _, m := range declaration.FindAllStringSubmatch(scheme, -1) {
 			colours[m[1]] = luminance(t, m[2])
 		}
-		for name, least := range map[string]float64{"text": 7, "axis": 4.5, "warning": 4.5, "p50": 3, "p99": 3, "error": 3, "denied": 3, "allowed": 3, "share": 3} {
+		for name, least := range map[string]float64{"text": 7, "axis": 4.5, "warning": 4.5, "p50": 3, "p99": 3, "error": 3, "denied": 3, "allowed": 3} {
 			for _, below := range []string{"page", "panel"} {
 				a, b := colours[name], colours[below]
 				if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < least && (below == "page" || least > 3) {

@@ -21,14 +21,12 @@ import (
 
 // The limits of the lists on a page.
 const (
-	maxGroups        = 100 // groups with the most time, and findings
-	maxMarks         = 9   // findings whose times are in charts
-	maxMembers       = 20  // servers, and clients
-	maxRows          = 40  // rows of other tables, and names in a line
-	maxCurves        = 6   // charts of slowest groups
-	maxDistributions = 9   // charts of distributions
-	maxShares        = 12  // stages in the chart of shares
-	maxSlowStages    = 4   // stages of a slow decision
+	maxGroups     = 100 // groups with the most time, and findings
+	maxMarks      = 9   // findings whose times are in charts
+	maxMembers    = 20  // servers, and clients
+	maxRows       = 40  // rows of other tables, and names in a line
+	maxCurves     = 6   // charts of slowest groups
+	maxSlowStages = 4   // stages of a slow decision
 )
 
 // enough is the number of decisions with a p99 that says something.
@@ -197,23 +195,6 @@ func outcomesOf(g *report.Group) (all []entry) {
 		}
 	}
 	return all
-}
-
-// Distributions returns the distributions of the first stages.
-func (v *view) Distributions() (figures []figure) {
-	drawn, _ := atMost(v.drawable(), maxDistributions)
-	for _, s := range drawn {
-		figures = append(figures, distributionFigure(s.Stage))
-	}
-	return figures
-}
-
-// MoreStages returns the number of stages whose distribution is not shown.
-func (v *view) MoreStages() int { return max(0, len(v.drawable())-maxDistributions) }
-
-// drawable returns the stages with a duration above 0.
-func (v *view) drawable() []report.Figures {
-	return slices.DeleteFunc(slices.Clone(v.stages), func(s report.Figures) bool { return s.Durations.Max() == 0 })
 }
 
 // helpOf describes a stage of OPA. It returns "" for other stages.
