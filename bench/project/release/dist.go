@@ -5,7 +5,6 @@ package main
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -22,61 +21,32 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing/fstest"
-	"text/template"
-	"time"
 
 	"github.com/regometer/regometer/bench/internal/measure"
 	"github.com/regometer/regometer/bench/project"
 )
 
-// A commit is the source of a release.
-type commit struct {
-	name string    // such as "commit 0123 with changes"
-	time time.Time // the time of the files in the archives
-}
-
-// findCommit returns the commit of the checkout at root. Unless dirty, it fails
-// if the checkout has changes or if the version is the tag of another commit.
-func findCommit(ctx context.Context, root, version string, dirty bool) (commit, error) {
-	var failed error
-	git := func(args ...string) string {
-		out, err := measure.Run(ctx, io.Discard, root, nil, "git", args...)
-		failed = errors.Join(failed, err)
-		return strings.TrimSpace(out)
-	}
-	hash, seconds, _ := strings.Cut(git("log", "-1", "--format=%H %ct"), " ")
-	changes := git("status", "--porcelain")
-	elsewhere := git("tag", "--list", version) != "" && !slices.Contains(strings.Fields(git("tag", "--points-at", "HEAD")), version)
-	switch {
-	case failed != nil:
-		return commit{}, failed
-	case changes != "" && !dirty:
-		return commit{}, fmt.Errorf("the checkout has changes: commit them, or try with -dirty (make dist DISTFLAGS=-dirty)\n%s", changes)
-	case elsewhere && !dirty:
-		return commit{}, fmt.Errorf("the tag %s is not at this commit, %s: git checkout %[1]s, or choose another version", version, hash)
-	}
-	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
-		seconds = epoch
-	}
-	unix, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return commit{}, fmt.Errorf("invalid SOURCE_DATE_EPOCH: %w", err)
-	}
-	name := "commit " + hash
+// findCommit names the commit of the checkout at root. Unless dirty, it fails if
+// the checkout has changes.
+func findCommit(ctx context.Context, root string, dirty bool) (string, error) {
+	hash, failed := measure.Run(ctx, io.Discard, root, nil, "git", "rev-parse", "HEAD")
+	changes, err := measure.Run(ctx, io.Discard, root, nil, "git", "status", "--porcelain")
+	name := "commit " + strings.TrimSpace(hash)
 	if changes != "" {
 		name += " with changes"
+		if !dirty {
+			err = fmt.Errorf("the checkout has changes: commit them, or try with -dirty (make dist DISTFLAGS=-dirty)\n%s", changes)
+		}
 	}
-	return commit{name, time.Unix(unix, 0).UTC()}, nil
+	return name, errors.Join(failed, err)
 }
 
 // A program is one binary of a release.
 type program struct {
 	Name, Version, Platform string
 	OPA                     string // the version of OPA, such as v1.2.3, if the program is OPA
-	Run                     bool   // it ran on this machine
 
 	binary        string // file
 	notices, bill []byte // the licences and the bill of materials
@@ -87,21 +57,10 @@ func (p *program) base() string {
 	return p.Name + "_" + p.Version + "_" + strings.ReplaceAll(p.Platform, "/", "_")
 }
 
-// Archive returns the name of the program's archive.
-func (p *program) Archive() string {
-	if strings.HasPrefix(p.Platform, "windows/") {
-		return p.base() + ".zip"
-	}
-	return p.base() + ".tar.gz"
-}
-
-// SBOM returns the name of the program's bill of materials.
-func (p *program) SBOM() string { return p.base() + ".cdx.json" }
-
 // dist builds the programs for the platforms, and writes the folder
 // dist/VERSION.
-func dist(ctx context.Context, r *project.Release, from commit, platforms []string, progress io.Writer) (err error) {
-	fmt.Fprintf(progress, "%s of %s\n", r.Version, from.name)
+func dist(ctx context.Context, r *project.Release, commit string, platforms []string, progress io.Writer) (err error) {
+	fmt.Fprintf(progress, "%s of %s\n", r.Version, commit)
 	regometer, err := r.Install(project.Host) // it builds OPA for all platforms
 	if err != nil {
 		return err
@@ -122,7 +81,7 @@ func dist(ctx context.Context, r *project.Release, from commit, platforms []stri
 			}
 		}
 		for _, p := range []*program{{Name: "regometer", binary: cross}, {Name: "opa", binary: opa}} {
-			p.Version, p.Platform, p.Run = r.Version, platform, platform == project.Host
+			p.Version, p.Platform = r.Version, platform
 			fmt.Fprintf(progress, "reading the licences of %s for %s\n", p.Name, platform)
 			if err := p.inspect(ctx, regometer, r.Env); err != nil {
 				return err
@@ -130,7 +89,7 @@ func dist(ctx context.Context, r *project.Release, from commit, platforms []stri
 			programs = append(programs, p)
 		}
 	}
-	files, err := releaseFiles(programs, from)
+	files, err := releaseFiles(programs, commit)
 	if err != nil {
 		return err
 	}
@@ -186,46 +145,56 @@ func (p *program) inspect(ctx context.Context, regometer string, env []string) e
 }
 
 // releaseFiles returns all files of a release.
-func releaseFiles(programs []*program, from commit) (fstest.MapFS, error) {
+func releaseFiles(programs []*program, commit string) (fstest.MapFS, error) {
 	license, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return nil, err
 	}
-	release := fstest.MapFS{}
-	add := func(name string, content []byte) { release[name] = &fstest.MapFile{Data: content, Mode: 0o644} }
+	release, sums := fstest.MapFS{}, []byte{}
 	for _, p := range programs {
 		binary, err := os.ReadFile(p.binary)
 		if err != nil {
 			return nil, err
 		}
-		base := p.base()
-		files := fstest.MapFS{
-			base: {Mode: fs.ModeDir | 0o755},
-			base + "/" + project.Executable(p.Name, p.Platform): {Mode: 0o755, Data: binary},
-			base + "/LICENSE":                 {Mode: 0o644, Data: license},
-			base + "/README.md":               {Mode: 0o644, Data: execute(archiveReadme, p)},
-			base + "/THIRD-PARTY-NOTICES.txt": {Mode: 0o644, Data: p.notices},
-		}
-		for _, file := range files {
-			file.ModTime = from.time
-		}
-		archive, err := pack(p.Archive(), files)
+		archive, err := pack(fstest.MapFS{
+			project.Executable(p.Name, p.Platform): {Mode: 0o755, Data: binary},
+			"LICENSE":                              {Mode: 0o644, Data: license},
+			"README.md":                            {Mode: 0o644, Data: fmt.Appendf(nil, about, p.Version)},
+			"THIRD-PARTY-NOTICES.txt":              {Mode: 0o644, Data: p.notices},
+		})
 		if err != nil {
 			return nil, err
 		}
-		add(p.Archive(), archive)
-		add(p.SBOM(), p.bill)
+		release[p.base()+".tar.gz"] = &fstest.MapFile{Mode: 0o644, Data: archive}
+		release[p.base()+".cdx.json"] = &fstest.MapFile{Mode: 0o644, Data: p.bill}
 	}
-	var sums []byte // as sha256sum prints them
-	for _, name := range slices.Sorted(maps.Keys(release)) {
+	for _, name := range slices.Sorted(maps.Keys(release)) { // as sha256sum prints them
 		sums = fmt.Appendf(sums, "%x  %s\n", sha256.Sum256(release[name].Data), name)
 	}
-	add("SHA256SUMS", sums)
-	add("README.md", execute(releaseNotes, map[string]any{
-		"Version": programs[0].Version, "Commit": from.name, "Go": runtime.Version(), "Host": project.Host, "Programs": programs,
-	}))
+	release["SHA256SUMS"] = &fstest.MapFile{Mode: 0o644, Data: sums}
+	release["README.md"] = &fstest.MapFile{Mode: 0o644, Data: fmt.Appendf(nil, about+made, programs[0].Version, commit, runtime.Version(), project.Host)}
 	return release, nil
 }
+
+// about is the text of all archives, and begins that of the release.
+const about = `# Regometer %[1]s
+
+` + "`regometer report FILE`" + ` reads the decision logs of any Open Policy Agent (OPA) and shows where the time went.
+` + "`regometer --help`" + ` describes the rest.
+
+` + "`opa`" + ` is OPA as ` + "`regometer build`" + ` makes it: with Regometer's package of metrics, fixes, and Regometer's plugin, which does
+nothing until OPA's configuration names it. ` + "`opa version`" + ` prints OPA's version. OPA's maintainers did not release this
+program, so report problems to Regometer first.
+
+Documentation: https://github.com/regometer/regometer/tree/%[1]s
+
+LICENSE is Regometer's licence. THIRD-PARTY-NOTICES.txt has the licences of all modules in the program, also OPA's.
+`
+
+const made = `
+Made from %[2]s with %[3]s on %[4]s. Only the programs for this platform were run. The build
+information of the others was checked. ` + "`sha256sum -c SHA256SUMS`" + ` checks the files. CHANGELOG.md lists the changes.
+`
 
 // billMaker is the tool that makes bills of materials.
 const billMaker = "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0"
@@ -238,63 +207,12 @@ func billOfMaterials(ctx context.Context, binary, version string, env []string) 
 	return []byte(bill), err
 }
 
-// pack returns files as a zip archive if name ends in .zip, and otherwise as a
-// compressed tar archive. The archive has no owners, so the same files make the
-// same archive.
-func pack(name string, files fs.FS) ([]byte, error) {
+// pack returns files as a compressed tar archive without owners and times, so
+// the same files make the same archive.
+func pack(files fs.FS) ([]byte, error) {
 	var out bytes.Buffer
-	if filepath.Ext(name) == ".zip" {
-		archive := zip.NewWriter(&out)
-		err := errors.Join(archive.AddFS(files), archive.Close())
-		return out.Bytes(), err
-	}
 	compressed := gzip.NewWriter(&out)
 	archive := tar.NewWriter(compressed)
 	err := errors.Join(archive.AddFS(files), archive.Close(), compressed.Close())
 	return out.Bytes(), err
 }
-
-// execute returns a template's text. It panics if data lacks a field.
-func execute(t *template.Template, data any) []byte {
-	var text bytes.Buffer
-	if err := t.Execute(&text, data); err != nil {
-		panic(err)
-	}
-	return text.Bytes()
-}
-
-// archiveReadme says nothing about the machine that makes the archive.
-var archiveReadme = template.Must(template.New("").Parse(`# {{.Name}} {{.Version}} for {{.Platform}}
-
-{{if .OPA -}}
-This is Open Policy Agent (OPA) {{.OPA}} with two changes, made by ` + "`regometer build`" + `: its package v1/metrics is
-Regometer's, and it has Regometer's plugin, which does nothing until OPA's configuration names it:
-
-    plugins: {regometer: {}}
-
-From then on /metrics shows the durations of each stage and the outcomes of all decisions by path. OPA's maintainers did not
-release this program, so report problems to Regometer first.
-{{- else -}}
-See where OPA's time goes. ` + "`regometer report FILE`" + ` reads the decision logs of any Open Policy Agent (OPA) and shows where
-the time went. ` + "`regometer build`" + ` builds OPA with faster metrics and with histograms for Prometheus. It needs Go and a module
-proxy. ` + "`regometer --help`" + ` describes the rest.
-{{- end}}
-
-Documentation: https://github.com/regometer/regometer/tree/{{.Version}}
-
-LICENSE is Regometer's licence. THIRD-PARTY-NOTICES.txt has the licences of all modules in the program{{if .OPA}}, also OPA's{{end}}.
-`))
-
-var releaseNotes = template.Must(template.New("").Parse(`# Regometer {{.Version}}
-
-Made with {{.Go}} on {{.Host}}, from {{.Commit}}.
-
-Programs that were not run were only built, and their build information was checked. Nobody tried them on their platform.
-
-| program | platform | run | archive | bill of materials |
-|---|---|---|---|---|
-{{range .Programs -}}
-| {{.Name}}{{with .OPA}} {{.}}{{end}} | {{.Platform}} | {{if .Run}}yes{{else}}not run{{end}} | {{.Archive}} | {{.SBOM}} |
-{{end}}
-` + "`sha256sum -c SHA256SUMS`" + ` checks the files. CHANGELOG.md lists the changes.
-`))

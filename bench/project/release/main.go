@@ -25,10 +25,8 @@ const usage = `Usage, in the repository's root:
 
 The command dist replaces the folder dist/VERSION once all files are built. They
 are archives with regometer and OPA for each platform, bills of materials in
-CycloneDX's JSON, SHA256SUMS, and a README.md with a table. dist also runs the
-programs for this platform, and the table says so. All platforms take about half
-an hour on two cores. The files in the archives have the time SOURCE_DATE_EPOCH,
-in seconds since 1970, or the time of the commit.
+CycloneDX's JSON, SHA256SUMS and a README.md. dist also runs the programs for this
+platform. All platforms take about half an hour on two cores.
 
 `
 
@@ -44,7 +42,7 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 		flags.PrintDefaults()
 	}
 	list := flags.String("platforms", "", "build only for these `platforms`, such as linux/amd64,windows/arm64; default all")
-	dirty := flags.Bool("dirty", false, "build from a checkout with changes, or of another commit than the version's tag")
+	dirty := flags.Bool("dirty", false, "build from a checkout with changes")
 	command, platforms := "", project.Platforms
 	if len(args) > 0 {
 		command = args[0]
@@ -65,9 +63,9 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 			return fmt.Errorf("invalid platform %q: use some of %v", p, project.Platforms)
 		}
 	}
-	var from commit
+	var commit string
 	if command == "dist" {
-		if from, err = findCommit(ctx, ".", version, *dirty); err != nil {
+		if commit, err = findCommit(ctx, ".", *dirty); err != nil {
 			return err
 		}
 	}
@@ -77,7 +75,7 @@ func release(ctx context.Context, args []string, stderr io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if command == "dist" {
-		return dist(ctx, r, from, platforms, stderr)
+		return dist(ctx, r, commit, platforms, stderr)
 	}
 	if err := r.Build(); err != nil {
 		return err

@@ -71,18 +71,3 @@ func TestReplace(t *testing.T) {
 		}
 	}
 }
-
-func TestApply(t *testing.T) {
-	dir := writeTree(t, map[string]string{"a.go": "old", "b.go": "old", "c.go": "old"})
-	r := replacement{"a.go": []byte("new"), "b.go": nil, "missing.go": nil, "empty.go": {}}
-	for range 2 {
-		if err := r.apply(dir); err != nil {
-			t.Fatal(err)
-		}
-		got := readTree(t, dir)
-		want := map[string]string{"a.go": "-rw-r--r--\nnew", "c.go": "-rw-r--r--\nold", "empty.go": "-rw-r--r--\n"}
-		if !maps.Equal(got, want) {
-			t.Errorf("got %q", got)
-		}
-	}
-}

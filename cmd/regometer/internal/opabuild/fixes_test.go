@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/gotool"
 )
@@ -71,44 +70,6 @@ func TestBuildFixes(t *testing.T) {
 	path = checkBuild(t, "does not compile", tree, p, fmt.Sprintf(unhookedPlugin, "P"), "leaves out the fixes (broken, observed-decisions) because they do not compile in OPA 1.5.0: ", "undefined: nothing")
 	if got := inspect(t, path).Fixes; got != "" {
 		t.Errorf("the binary names the fixes %q", got)
-	}
-}
-
-// The plugin has one hook, and none without the plugin.
-func TestFitHook(t *testing.T) {
-	t.Parallel()
-	steps, err := loadSteps(fstest.MapFS{
-		"01-other/changes.txt":              {Data: []byte("v1/a.go A\n-var A = 1\n+var A = 2\n")},
-		"02-" + hookFix + "/changes.txt":    {Data: []byte("v1/a.go A\n-var A = 2\n+var A = 3\n")},
-		"03-" + oldHookFix + "/changes.txt": {Data: []byte("v1/b.go B\n-var B = 1\n+var B = 2\n")},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		a, b  int // of the tree
-		hook  bool
-		fixes string
-		says  string // "" is nothing
-	}{
-		{1, 1, true, "other, " + hookFix, ""},
-		{1, 1, false, "other", ""},
-		{2, 1, true, hookFix, "leaves out the fix other: OPA 1.5.0 has it already, or differs in v1/a.go\n"},
-		{3, 1, true, oldHookFix, "leaves out the fix other: "},
-		{3, 2, true, "", "leaves out the fix other: "},
-	} {
-		dir := writeTree(t, map[string]string{
-			"v1/a.go": fmt.Sprintf("package v1\n\nvar A = %d\n", c.a),
-			"v1/b.go": fmt.Sprintf("package v1\n\nvar B = %d\n", c.b),
-		})
-		var says strings.Builder
-		p := parts{dropIn: fakeDropIn("A"), steps: steps}
-		if err := p.fit(dir, "1.5.0", c.hook, progress{&says, time.Now()}); err != nil {
-			t.Fatal(err)
-		}
-		if got := says.String(); p.fixed() != c.fixes || !strings.Contains(got, c.says) || (got == "") != (c.says == "") {
-			t.Errorf("%+v: got %q, and said %q", c, p.fixed(), got)
-		}
 	}
 }
 

@@ -4,7 +4,6 @@
 package opabuild
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,6 +22,11 @@ func TestSeries(t *testing.T) {
 	if _, err := changeBySteps(sourceOf(t, NewestVersion), steps); err != nil {
 		t.Fatal(err)
 	}
+	if some, err := firstSteps(len(steps) - 1); len(some) != len(steps)-1 || err != nil {
+		t.Errorf("got %d of %d steps, %v", len(some), len(steps), err)
+	}
+	_, err = firstSteps(len(steps) + 1)
+	checkError(t, "too many", err, "there is no step")
 }
 
 // sampleText is a file of fixtureTree.
@@ -226,24 +230,5 @@ func TestApplySteps(t *testing.T) {
 			checkError(t, name, replacement{"v1/metrics/sample_test.go": text}.apply(dir), want)
 		}
 		checkSameTree(t, filepath.Dir(away), outside)
-	}
-}
-
-func TestFirstSteps(t *testing.T) {
-	all, err := Series()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := 1; n <= len(all); n++ {
-		if steps, err := firstSteps(n); len(steps) != n || err != nil {
-			t.Errorf("%d: got %d, %v", n, len(steps), err)
-		}
-	}
-	if steps, err := firstSteps(AllSteps); len(steps) != len(all) || (err != nil) != (len(all) == 0) {
-		t.Errorf("all: got %d, %v", len(steps), err)
-	}
-	for _, n := range []int{0, -2, len(all) + 1} {
-		_, err := firstSteps(n)
-		checkError(t, fmt.Sprint(n), err, "there is no step")
 	}
 }
