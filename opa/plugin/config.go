@@ -13,9 +13,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	opaconfig "github.com/open-policy-agent/opa/v1/config"
-	"github.com/open-policy-agent/opa/v1/plugins"
-
 	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/prom"
 	"github.com/regometer/regometer/rollup"
@@ -200,13 +197,4 @@ func (c *settings) checkSize() error {
 			configPath, c.MaxSeries, c.MaxPaths, len(c.bounds), series, series-c.MaxSeries)
 	}
 	return nil
-}
-
-// configOf returns OPA's current configuration. OPA 1.0 has only the field
-// Config, which later releases deprecate.
-func configOf(m *plugins.Manager) *opaconfig.Config {
-	if m, ok := any(m).(interface{ GetConfig() *opaconfig.Config }); ok {
-		return m.GetConfig()
-	}
-	return m.Config
 }

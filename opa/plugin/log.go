@@ -76,8 +76,8 @@ type LogBatch struct {
 	given   map[*label]bool
 	n       uint64
 
-	// The first decisions wait in pending, and their numbers in numbers. If
-	// there are more, all are in rollup.
+	// Decisions wait in pending, and their numbers in numbers. If there are too
+	// many, they are folded into rollup.
 	pending []rollup.Decision
 	numbers []rollup.Number
 	rollup  *rollup.Rollup
@@ -125,19 +125,24 @@ func (b *LogBatch) Add(d rollup.Decision) {
 	l, _ := b.counter.recorder.labels.Load().of(path, query)
 	b.given[l.label] = true
 	d.Query, d.Path, d.Overflow = query != "", l.name, l.shared
-	switch {
-	case b.rollup != nil:
-		b.rollup.Add(d)
-	case len(b.pending) < mostPending && len(b.numbers)+len(d.Numbers) <= mostNumbers:
-		first := len(b.numbers)
-		b.numbers = append(b.numbers, d.Numbers...)
-		d.Numbers = b.numbers[first:len(b.numbers):len(b.numbers)]
-		b.pending = append(b.pending, d)
-	default:
-		b.rollup = b.counter.newRollup()
-		b.addTo(b.rollup)
-		b.rollup.Add(d)
+	if len(b.pending) == mostPending || len(b.numbers)+len(d.Numbers) > mostNumbers {
+		b.fold()
 	}
+	first := len(b.numbers)
+	b.numbers = append(b.numbers, d.Numbers...)
+	d.Numbers = b.numbers[first:len(b.numbers):len(b.numbers)]
+	b.pending = append(b.pending, d)
+}
+
+// fold moves the pending decisions to the batch's rollup.
+func (b *LogBatch) fold() {
+	if b.rollup == nil {
+		var err error
+		if b.rollup, err = rollup.New(b.counter.config.rollupOptions()); err != nil {
+			panic(err) // NewLogCounter has checked the configuration
+		}
+	}
+	b.addTo(b.rollup)
 }
 
 // addTo moves the pending decisions to a rollup.
@@ -146,15 +151,6 @@ func (b *LogBatch) addTo(r *rollup.Rollup) {
 		r.Add(b.pending[i])
 	}
 	b.forget()
-}
-
-// newRollup returns an empty rollup with the options of the counter.
-func (c *LogCounter) newRollup() *rollup.Rollup {
-	r, err := rollup.New(c.config.rollupOptions())
-	if err != nil {
-		panic(err) // NewLogCounter has checked the configuration
-	}
-	return r
 }
 
 // Len returns the number of decisions.
@@ -169,9 +165,8 @@ func (b *LogBatch) Count() {
 		}
 	}
 	s.recording.RLock()
-	if b.rollup == nil {
-		b.addTo(s.rollup)
-	} else {
+	b.addTo(s.rollup)
+	if b.rollup != nil {
 		var counted rollup.Snapshot
 		b.rollup.Snapshot(&counted)
 		if err := s.rollup.Merge(&counted); err != nil {
