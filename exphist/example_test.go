@@ -54,21 +54,3 @@ func ExampleHistogram_Merge() {
 	// at most 1024: 1
 	// at most 2048: 1
 }
-
-func ExampleSnapshot_CountAtMost() {
-	layout := exphist.Layout{Unit: exphist.Nanosecond, Bounds: []int64{1_000_000, 250_000_000, 1_000_000_000}}
-	h := exphist.New(layout)
-	for ms := range 1000 {
-		h.Record(int64(time.Duration(ms+1) * time.Millisecond))
-	}
-
-	var s exphist.Snapshot
-	h.Snapshot(&s)
-	for i, bound := range layout.Bounds {
-		fmt.Println(s.CountAtMost(i), "at most", time.Duration(bound))
-	}
-	// Output:
-	// 1 at most 1ms
-	// 250 at most 250ms
-	// 1000 at most 1s
-}

@@ -75,11 +75,6 @@ func (c *Content) count() (uint64, error) {
 		low = low.plus(times(n, max(least, c.Least)))
 		high = high.plus(times(n, min(most, c.Most)))
 	}
-	// At least one value is the smallest, and one is the largest.
-	lowest, _ := c.Layout.limits(c.First + last)
-	_, highest := c.Layout.limits(c.First)
-	low = low.plus(times(1, c.Most-max(lowest, c.Least)))
-	high = high.minus(times(1, min(highest, c.Most)-c.Least))
 	if sum.less(low) || high.less(sum) {
 		return 0, errors.New("the sum does not fit the buckets")
 	}
@@ -96,11 +91,6 @@ func (l Layout) index(n int64) int {
 func times(n uint64, m int64) uint128 {
 	hi, lo := bits.Mul64(n, uint64(m))
 	return uint128{hi, lo}
-}
-
-func (a uint128) minus(b uint128) uint128 {
-	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
-	return uint128{a.hi - b.hi - borrow, lo}
 }
 
 func (a uint128) less(b uint128) bool { return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo }
