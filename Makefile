@@ -166,7 +166,7 @@ bench: ## Measure beside OPA, histograms and DuckDB, and write docs/performance.
 	$(GO) run ./bench/cmd/benchtable -go $(word 3,$(GO_RELEASES)),$(word 2,$(GO_RELEASES)) $(BENCHFLAGS)
 
 .PHONY: findings
-findings: ## Plant faults in decision logs, and print what the report finds; FINDINGSFLAGS="-seeds 5 -healthy 2 -write docs/report.md"
+findings: ## Plant faults in decision logs, and print what the report finds; FINDINGSFLAGS="-seeds 5 -healthy 2 -write docs/report/findings.md"
 	$(TEST) -timeout 0 ./cmd/regometer/internal/report -run '^TestFindings$$' -v -args $(FINDINGSFLAGS)
 
 .PHONY: bench-quick

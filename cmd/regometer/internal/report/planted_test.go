@@ -208,6 +208,7 @@ func TestFindings(t *testing.T) {
 	head, tail, found := strings.Cut(string(data), begin)
 	_, tail, ended := strings.Cut(tail, end)
 	if !found || !ended {
+		fmt.Print(text)
 		t.Fatalf("%s lacks the lines %q and %q", page, begin, end)
 	}
 	if err := os.WriteFile(page, []byte(head+begin+text+end+tail), 0o644); err != nil {
