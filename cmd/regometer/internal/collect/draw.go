@@ -28,12 +28,12 @@ type Profiler interface {
 const profilePath = "/debug/pprof/rego"
 
 // A Draw is a sample of events: each gets a number by chance, and those with the
-// lowest numbers stay.
+// greatest numbers stay.
 type Draw struct {
-	Seen  int // events, without those that are too large
-	kept  []drawn
+	Seen  int     // events, without those that are too large
+	kept  []drawn // by falling number
 	bytes int
-	bar   uint64 // the lowest number that did not stay, or 0 if all did
+	bar   uint64 // the greatest number that did not stay, or 0 if all did
 }
 
 type drawn struct {
@@ -50,7 +50,7 @@ func (d *Draw) add(event []byte) {
 		return
 	}
 	d.Seen++
-	if number := 1 + rand.Uint64N(1<<63); d.takes(number) {
+	if number := 1 + rand.Uint64N(1<<63); number > d.bar {
 		d.insert(drawn{number, bytes.Clone(event)})
 	}
 }
@@ -58,33 +58,21 @@ func (d *Draw) add(event []byte) {
 // Merge adds another draw, which must not be used again.
 func (d *Draw) Merge(o Draw) {
 	d.Seen += o.Seen
-	for _, e := range o.kept {
-		if d.takes(e.number) {
-			d.insert(e)
-		}
-	}
-	if o.bar != 0 && d.takes(o.bar) {
-		d.bar = o.bar
-		for last := len(d.kept) - 1; last >= 0 && d.kept[last].number >= d.bar; last-- {
-			d.evict(last)
-		}
+	d.bar = max(d.bar, o.bar)
+	for _, e := range append(o.kept, drawn{}) { // the last one does not stay
+		d.insert(e)
 	}
 }
 
-func (d *Draw) takes(number uint64) bool { return d.bar == 0 || number < d.bar }
-
-func (d *Draw) evict(last int) {
-	d.bytes -= len(d.kept[last].text)
-	d.kept = slices.Delete(d.kept, last, last+1)
-}
-
+// insert adds an event, and takes out those that have no room.
 func (d *Draw) insert(e drawn) {
-	at, _ := slices.BinarySearchFunc(d.kept, e, func(a, b drawn) int { return cmp.Compare(a.number, b.number) })
+	at, _ := slices.BinarySearchFunc(d.kept, e, func(a, b drawn) int { return cmp.Compare(b.number, a.number) })
 	d.kept = slices.Insert(d.kept, at, e)
-	for d.bytes += len(e.text); len(d.kept) > mostDrawn || d.bytes > mostBytes; {
-		last := len(d.kept) - 1
-		d.bar = d.kept[last].number
-		d.evict(last)
+	d.bytes += len(e.text)
+	for n := len(d.kept) - 1; n >= 0 && (n >= mostDrawn || d.bytes > mostBytes || d.kept[n].number <= d.bar); n-- {
+		d.bar = max(d.bar, d.kept[n].number)
+		d.bytes -= len(d.kept[n].text)
+		d.kept = slices.Delete(d.kept, n, n+1)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
@@ -74,14 +75,7 @@ func (s *sample) thin() {
 		return n
 	}
 	// The greatest limit that leaves room. It only falls when more decisions come.
-	limit, tooMany := 1, cmp.Or(s.limit, most)+1
-	for limit+1 < tooMany {
-		if middle := (limit + tooMany) / 2; kept(middle) <= sampleSize {
-			limit = middle
-		} else {
-			tooMany = middle
-		}
-	}
+	limit := max(1, sort.Search(cmp.Or(s.limit, most), func(limit int) bool { return kept(limit+1) > sampleSize }))
 	largest := sampleBytes // what has room in a layer with one decision
 	if s.bytes > sampleBytes {
 		if limit = min(limit, most*3/4); limit == 0 {
