@@ -96,10 +96,11 @@ func profileOf(all []*tracer) (*Profile, error) {
 		traced += t.traced
 		for i := range t.rules {
 			r := &t.rules[i]
-			rules[i].Evaluated += r.entered
-			if r.durations != nil {
+			rules[i].Evaluated += r.count
+			rules[i].Total += r.time
+			if r.spans != nil {
 				var s exphist.Snapshot
-				r.durations.Snapshot(&s)
+				r.spans.Snapshot(&s)
 				if err := spans[i].Merge(&s); err != nil {
 					return nil, err
 				}
@@ -114,21 +115,18 @@ func profileOf(all []*tracer) (*Profile, error) {
 				at = policy.rules[l.rule].source(l.row)
 				rules[l.rule].Own += l.time
 			}
-			for f := l.frame; f.rule != queryRule; f = f.from.frame {
-				rules[f.rule].Total += l.time
-			}
 			if lines[at] == nil {
 				lines[at] = &LineTime{Source: at, Text: policy.text(at)}
 			}
 			lines[at].Time += l.time
-			lines[at].Evaluated += l.evaluated
+			lines[at].Evaluated += l.count
 		})
 		for name, b := range t.builtins {
 			if builtins[name] == nil {
 				builtins[name] = &BuiltinTime{Name: name}
 			}
 			builtins[name].Time += b.time
-			builtins[name].Calls += b.calls
+			builtins[name].Calls += b.count
 		}
 	}
 	if p.Time > 0 {
@@ -246,7 +244,7 @@ func (p *Profile) WritePprof(w io.Writer) error {
 			if l.time < 1 {
 				return
 			}
-			s := &profile.Sample{Value: []int64{int64(math.Round(l.evaluated)), int64(math.Round(l.time))}, Label: map[string][]string{"path": {path}}}
+			s := &profile.Sample{Value: []int64{int64(math.Round(l.count)), int64(math.Round(l.time))}, Label: map[string][]string{"path": {path}}}
 			for at := l; at != nil; at = at.from {
 				s.Location = append(s.Location, locate(at))
 			}

@@ -29,14 +29,13 @@ type tracer struct {
 	stack     []call
 	// What the evaluator works on. The clock is read only if it changes.
 	at      *line
-	builtin *builtin
-	lines   []*line // with time
-	reached []int   // rules
+	builtin *meter
+	used    []*meter
 
 	exprs    map[*ast.Expr]*site
-	builtins map[string]*builtin
-	rules    []ruleTimes // by number
-	traced   float64     // ns: all evaluations as they were traced, and as they were not
+	builtins map[string]*meter
+	rules    []meter // by number, with the time of the rules that they need
+	traced   float64 // ns: all evaluations as they were traced, and as they were not
 	plain    float64
 }
 
@@ -55,15 +54,20 @@ const queryRule = -1
 
 // A line is a line of a frame's rule.
 type line struct {
-	*frame
 	row   int
 	calls []*frame
+	meter
+}
 
-	time, evaluated float64 // ns and evaluations, of all decisions of the log
+// A meter has the time of a line, a rule or a built-in function.
+type meter struct {
+	*frame                         // of a line, or nil
+	time, count float64            // ns and evaluations, of all decisions of the log
+	spans       *exphist.Histogram // the times of a rule in evaluations, or nil
 
 	evaluation int // the number of the last evaluation, of which the rest is
 	own        time.Duration
-	count      int
+	n          int
 }
 
 // A call is a query that the evaluator evaluates: the body of a rule, or a part
@@ -77,7 +81,7 @@ type call struct {
 // A site is what the tracer knows about an expression.
 type site struct {
 	line    *line // where it was last
-	builtin *builtin
+	builtin *meter
 	lookups []lookup
 }
 
@@ -87,16 +91,8 @@ type lookup struct {
 	n   float64
 }
 
-// builtin is the time in a built-in function.
-type builtin struct {
-	time, calls float64 // of all decisions of the log
-
-	own   time.Duration // of the evaluation
-	count int
-}
-
 func newTracer(p *Policy) *tracer {
-	return &tracer{policy: p, paths: map[string]*frame{}, exprs: map[*ast.Expr]*site{}, builtins: map[string]*builtin{}, rules: make([]ruleTimes, len(p.rules))}
+	return &tracer{policy: p, paths: map[string]*frame{}, exprs: map[*ast.Expr]*site{}, builtins: map[string]*meter{}, rules: make([]meter, len(p.rules))}
 }
 
 // begin begins an evaluation of a path, which stands for some decisions.
@@ -107,7 +103,7 @@ func (t *tracer) begin(path string, decisions float64) {
 	query := t.query(path)
 	t.number++
 	t.decisions = decisions
-	t.lines, t.reached, t.builtin = t.lines[:0], t.reached[:0], nil
+	t.used, t.builtin = t.used[:0], nil
 	t.at = query.line(1)
 	t.stack = append(t.stack[:0], call{frame: query, at: t.at})
 	t.start, t.last = time.Time{}, 0
@@ -144,7 +140,7 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 		t.enter(&e)
 	}
 	top := t.top()
-	at, called := top.at, (*builtin)(nil)
+	at, called := top.at, (*meter)(nil)
 	if expr, ok := e.Node.(*ast.Expr); ok {
 		s := t.site(expr)
 		if e.Op == topdown.IndexOp {
@@ -159,8 +155,7 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 		}
 		at, top.at = s.line, s.line
 		if e.Op == topdown.EvalOp {
-			t.touch(at)
-			at.count++
+			t.use(&at.meter).n++
 			called = s.builtin
 		}
 	} else if len(t.stack) > 1 && (e.Op == topdown.ExitOp || e.Op == topdown.FailOp || e.Op == topdown.DuplicateOp) {
@@ -171,7 +166,7 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 		t.at, t.builtin = at, called
 	}
 	if called != nil {
-		called.count++
+		t.use(called).n++
 	}
 }
 
@@ -182,19 +177,19 @@ func (t *tracer) top() *call { return &t.stack[len(t.stack)-1] }
 func (t *tracer) pass(now time.Duration) {
 	took := now - t.last
 	t.last = now
-	t.touch(t.at)
-	t.at.own += took
+	t.use(&t.at.meter).own += took
 	if t.builtin != nil {
-		t.builtin.own += took
+		t.use(t.builtin).own += took
 	}
 }
 
-// touch prepares a line for the evaluation.
-func (t *tracer) touch(l *line) {
-	if l.evaluation != t.number {
-		l.evaluation, l.own, l.count = t.number, 0, 0
-		t.lines = append(t.lines, l)
+// use prepares a meter for the evaluation.
+func (t *tracer) use(m *meter) *meter {
+	if m.evaluation != t.number {
+		m.evaluation, m.own, m.n = t.number, 0, 0
+		t.used = append(t.used, m)
 	}
+	return m
 }
 
 // enter begins the query of an event, or begins it again.
@@ -209,7 +204,7 @@ func (t *tracer) enter(e *topdown.Event) {
 			next.frame = t.callee(from.at, number)
 			next.at = next.frame.line(rule.Location.Row)
 			if e.Op == topdown.EnterOp {
-				t.reach(number).count++
+				t.use(&t.rules[number]).n++
 			}
 		}
 	}
@@ -237,56 +232,29 @@ func (t *tracer) callee(from *line, rule int) *frame {
 	return f
 }
 
-// ruleTimes are the times of a rule on all ways.
-type ruleTimes struct {
-	entered   float64 // evaluations, of all decisions of the log
-	durations *exphist.Histogram
-
-	evaluation int // the number of the last evaluation, of which the rest is
-	count      int
-	took       time.Duration // with the rules that it needs
-}
-
-// reach prepares a rule for the evaluation.
-func (t *tracer) reach(rule int) *ruleTimes {
-	r := &t.rules[rule]
-	if r.evaluation != t.number {
-		r.evaluation, r.count, r.took = t.number, 0, 0
-		t.reached = append(t.reached, rule)
-	}
-	return r
-}
-
 // end ends an evaluation that took some time as it was traced, and another time
 // as it was not. Only the shares of lines are those of the traced evaluation.
 func (t *tracer) end(traced, plain time.Duration) {
 	decisions := t.decisions
-	query := t.stack[0].at
-	t.touch(query)
-	query.own += max(0, traced-t.last) // before the first event and after the last
+	t.use(&t.stack[0].at.meter).own += max(0, traced-t.last) // before the first event and after the last
 	sum := max(1, t.last, traced)
 	factor := float64(plain) / float64(sum)
 	t.traced += float64(sum) * decisions
 	t.plain += float64(plain) * decisions
-	for _, l := range t.lines {
-		l.time += float64(l.own) * factor * decisions
-		l.evaluated += float64(l.count) * decisions
-		for f := l.frame; f.rule != queryRule; f = f.from.frame {
-			t.reach(f.rule).took += l.own
+	for _, m := range t.used {
+		for f := m.frame; f != nil && f.rule != queryRule; f = f.from.frame {
+			r := t.use(&t.rules[f.rule])
+			if r.own += m.own; r.spans == nil {
+				r.spans = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
+			}
 		}
 	}
-	for _, rule := range t.reached {
-		r := &t.rules[rule]
-		r.entered += float64(r.count) * decisions
-		if r.durations == nil {
-			r.durations = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
+	for _, m := range t.used {
+		m.time += float64(m.own) * factor * decisions
+		m.count += float64(m.n) * decisions
+		if m.spans != nil {
+			m.spans.Record(int64(float64(m.own) * factor))
 		}
-		r.durations.Record(int64(float64(r.took) * factor))
-	}
-	for _, b := range t.builtins {
-		b.time += float64(b.own) * factor * decisions
-		b.calls += float64(b.count) * decisions
-		b.own, b.count = 0, 0
 	}
 }
 
@@ -297,7 +265,7 @@ func (f *frame) line(row int) *line {
 			return l
 		}
 	}
-	l := &line{frame: f, row: row}
+	l := &line{row: row, meter: meter{frame: f}}
 	f.lines = append(f.lines, l)
 	return l
 }
@@ -310,7 +278,7 @@ func (t *tracer) site(expr *ast.Expr) *site {
 			name := expr.Operator().String()
 			// An operator takes less time than to measure it.
 			if b := ast.BuiltinMap[name]; b != nil && b.Infix == "" && t.builtins[name] == nil {
-				t.builtins[name] = new(builtin)
+				t.builtins[name] = new(meter)
 			}
 			s.builtin = t.builtins[name]
 		}
