@@ -18,88 +18,54 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 	if !isLong || p.present&ofOthers != 0 || text[p.cutAt] == '"' || s.inBrackets().tooDeep() {
 		return false
 	}
-	s.brackets = append(s.brackets, '}')
-	if s.inData() && s.data == 0 {
-		s.data = len(s.brackets)
-	}
-	s.document, s.within, s.key, s.comma = true, true, nil, false
+	s.depth, s.document, s.within = s.depth+1, true, true
 	return true
 }
 
-// inData reports whether the next value is, or is in, arbitrary data.
-func (s *source) inData() bool { return s.data > 0 || s.key != nil && s.key.field.isData() }
-
-// mostBrackets limits the brackets around a value in a document.
-const mostBrackets = 10_000
-
 // documentStep reads the token at i in a document, unless it is an object. It
-// does not check the order of values, commas and colons.
+// does not check the order of tokens.
 func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) {
 	s.within = true
+	atEnd := func(i int) bool { return i == len(text) && !s.isAll(text[i:], end) }
 	switch c := text[i]; c {
 	case '[':
-		if len(s.brackets) == mostBrackets {
-			break
-		}
-		if s.inData() && s.data == 0 {
-			s.data = len(s.brackets) + 1
-		}
-		s.brackets, s.key, s.comma = append(s.brackets, ']'), nil, false
+		s.depth++
 		return i + 1, true
 	case ']', '}':
-		if len(s.brackets) == 0 || s.brackets[len(s.brackets)-1] != c {
-			break
-		}
-		s.brackets, s.key = s.brackets[:len(s.brackets)-1], nil
-		if s.document, s.comma = len(s.brackets) > 0, len(s.brackets) > 0; len(s.brackets) < s.data {
-			s.data = 0
-		}
+		s.depth--
+		s.document = s.depth > 0
 		return i + 1, true
-	case ',':
-		s.key, s.comma = nil, false
-		return i + 1, true
-	case ':':
+	case ',', ':':
 		return i + 1, true
 	case '"':
-		return s.documentString(text, i, end)
-	default:
-		if next = scalarEnd(text, i); next > i && (next < len(text) || end) {
-			return next, true
-		} else if next > i && !s.isAll(text[i:], end) {
+		next = stringEnd(text, i)
+		colon := skipSpace(text, max(next, i))
+		switch isShort := next < 0 && lineEnd(text, i) == len(text); {
+		case (isShort || colon == len(text)) && !s.isAll(text[i:], end):
 			return i, false
+		case next > 0 && colon < len(text) && text[colon] == ':':
+			if f := fieldOf(text[i+1 : next-1]); f.isData() && f != fieldResult { // no export has it
+				s.breakOff(TooLong, text[i:i])
+				return i, true
+			}
+		case isShort:
+			s.breakOff(Truncated, text[i:i])
+			return i, true
+		case next > 0 && mayBegin(text[i+1:next]):
+			f := &s.reader.finder
+			meaning, _ := decodeString(nil, text, i)
+			f.withRecord(s, text[i:next], func() { f.readText(otherKey, nil, meaning, s.inBrackets()) })
+		}
+		if next > 0 {
+			return next, true
+		}
+	default:
+		if next = scalarEnd(text, i); atEnd(next) {
+			return i, false
+		} else if next > i {
+			return next, true
 		}
 	}
 	s.breakOff(InvalidJSON, text[i:i])
 	return i, true
-}
-
-// documentString reads a string in a document: a key or a value. What is behind
-// it tells which.
-func (s *source) documentString(text []byte, i int, end bool) (next int, ok bool) {
-	next = stringEnd(text, i)
-	colon := skipSpace(text, max(next, i))
-	isShort := lineEnd(text, i) == len(text)
-	switch {
-	case !s.isAll(text[i:], end) && (next < 0 && isShort || colon == len(text)):
-		return i, false
-	case next < 0 && isShort:
-		s.breakOff(Truncated, text[i:i])
-		return i, true
-	case next < 0:
-		s.breakOff(InvalidJSON, text[i:i])
-		return i, true
-	case colon < len(text) && text[colon] == ':':
-		name, _, _ := unquote(nil, text[i:next])
-		s.key = &key{field: fieldOf(name)}
-		if s.key.field == fieldExport {
-			s.export = true
-		} else if s.key.field == fieldResult && s.export {
-			s.key.field = fieldNone
-		}
-	case !s.inData() && mayBegin(text[i+1:next]):
-		f := &s.reader.finder
-		meaning, _ := decodeString(nil, text, i)
-		f.withRecord(s, text[i:next], func() { f.readText(otherKey, nil, meaning, s.inBrackets()) })
-	}
-	return next, true
 }

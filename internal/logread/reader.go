@@ -127,7 +127,7 @@ func (r *Reader) Read(text []byte) (n int) { return r.root.read(slices.Clip(text
 // Close reads the rest, the end of the text.
 func (r *Reader) Close(rest []byte) {
 	r.root.read(slices.Clip(rest), true)
-	r.unclosed = r.unclosed || len(r.root.brackets) > 0
+	r.unclosed = r.unclosed || r.root.depth > 0
 	r.finder.giveUp(func(*source) bool { return true })
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // source is a text of lines: the file, or the text of one of the streams in it.
-// Two things tell where in the text it is: the line, and the brackets around the
-// next value. A value that is not whole is read again when its line ends or the
+// Values are at the beginning of a line, or behind each other. Brackets of lists
+// and commas between them only count: see depth. A value that is not whole is read again when its line ends or the
 // text is twice as long. Only the lines of an object are scanned as they come.
 type source struct {
 	reader *Reader
@@ -18,7 +18,9 @@ type source struct {
 	backlog // of a stream; a file's caller keeps the rest of its text
 
 	lineState
-	stack
+	depth    int  // the brackets that are open around the next value
+	comma    bool // a comma must come before the next element
+	document bool // they are of an object that is too long to collect, or cut
 	rest
 
 	tried   int  // the length of a text that was too short, or 0
@@ -38,21 +40,7 @@ type lineState struct {
 	known  int  // events in it that have been counted as lost
 }
 
-// stack is the brackets around a value.
-type stack struct {
-	brackets []byte // the closing brackets, the innermost last
-	comma    bool   // a comma must come before the next element of an array
-	opened   bool   // the outermost bracket is of this line
-	document bool   // the brackets are of an object that is too long to collect
-	export   bool   // the document has a "result" that may hold events
-	data     int    // how many of the brackets enclose arbitrary data, or 0
-	key      *key   // in a document: the last string that may be the key of the next value
-}
-
-// leave leaves all brackets, which do not enclose what comes next.
-func (s *stack) leave() { *s = stack{brackets: s.brackets[:0], opened: s.opened} }
-
-func (s *stack) isArray() bool { return len(s.brackets) > 0 && !s.document }
+func (s *source) isArray() bool { return s.depth > 0 && !s.document }
 
 // rest describes the text behind the place where a value breaks. The reader
 // skips the lines that belong to the value by their indentation.
@@ -66,15 +54,15 @@ type rest struct {
 const noIndent = -1
 
 func (s *source) reset(r *Reader, n nesting) {
-	brackets, ends, started, text := s.brackets[:0], s.scanner.ends[:0], s.started[:0], s.backlog.text[:0]
+	ends, started, text := s.scanner.ends[:0], s.started[:0], s.backlog.text[:0]
 	*s = source{reader: r, nesting: n, rest: rest{indent: noIndent}}
-	s.brackets, s.scanner.ends, s.started, s.backlog.text = brackets, ends, started, text
+	s.scanner.ends, s.started, s.backlog.text = ends, started, text
 }
 
 // waits reports whether the meaning of the next line depends on the lines
 // before.
 func (s *source) waits() bool {
-	return len(s.backlog.text) > 0 || len(s.brackets) > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent || s.logged
+	return len(s.backlog.text) > 0 || s.depth > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent || s.logged
 }
 
 // line returns the line of the file where the current line begins.
@@ -89,7 +77,7 @@ func (s *source) isFile() bool { return s == &s.reader.root }
 
 // endLines notes that the next n lines have been read.
 func (s *source) endLines(n int) {
-	s.lineState, s.opened = lineState{}, false
+	s.lineState = lineState{}
 	if s.isFile() {
 		s.reader.lines += int64(n)
 	} else {
@@ -126,7 +114,7 @@ func (s *source) read(text []byte, end bool) (n int) {
 // steps at once.
 func (s *source) readEvents(text []byte, i int) int {
 	s.event = false
-	if len(s.brackets) > 0 || s.column > 0 || s.indent != noIndent || s.single > 0 {
+	if s.depth > 0 || s.column > 0 || s.indent != noIndent || s.single > 0 {
 		return i
 	}
 	r, p := s.reader, &s.reader.finder.parsers[0]
@@ -196,18 +184,16 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	case c == '[' && !(s.within && s.isArray()):
 		switch opens(text[i:], "{]\n", s.isAll(text[i:], end)) {
 		case done:
-			s.brackets = append(s.brackets[:0], ']')
-			s.comma, s.opened, s.within = false, true, true
+			s.depth, s.within, s.comma = 1, true, false
 			return i + 1, true
 		case more:
 			return i, false
 		}
 	case c == ']' && (s.isArray() || s.within):
-		s.leave()
-		s.within = true
+		s.depth, s.within = 0, true
 		return i + 1, true
 	case c == ',' && (s.isArray() || s.within):
-		s.reader.partial = s.reader.partial || !s.isArray()
+		s.reader.partial = s.reader.partial || s.depth == 0
 		s.comma, s.within = false, true
 		return i + 1, true
 	}
@@ -268,13 +254,17 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	line := text[i:eol]
 	if s.isFile() && s.line() == 1 {
-		s.reader.table = tableOf(line)
+		if s.reader.table = tableOf(line); s.reader.table != nil {
+			s.skips = true
+			s.noteOther(line, 1)
+			return eol, true
+		}
 	}
 	if isTextLog(line) {
 		return s.textLog(text, i, end)
 	}
-	if s.isArray() && text[i] != '"' && text[i] != '[' {
-		s.leave()
+	if text[i] != '"' && text[i] != '[' {
+		s.depth = 0
 	}
 	if text[i] == ',' {
 		s.reader.partial = true
@@ -285,9 +275,6 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		return eol, true
 	}
 	stream, rest, part, ok := cutPrefix(line)
-	if !ok && s.unquoted == 0 && startsRow(line[:min(len(line), s.reader.maxLength)]) {
-		return s.readRow(text, i, end)
-	}
 	f := &s.reader.finder
 	switch {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
@@ -298,7 +285,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		}
 	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
 	case s.embedded(line):
-	case s.reader.table == nil && bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
+	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
 		s.reader.keepFirst(line)
 		s.problem(UnknownForm, s.line())
 	default:
@@ -360,9 +347,8 @@ func (s *source) problem(kind Problem, line int64) { s.reader.options.Problem(ki
 
 // object reads the JSON object at i.
 func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
-	if s.comma {
-		s.problem(InvalidJSON, s.line())
-		s.leave()
+	if s.comma && !s.document {
+		s.depth = 0
 	}
 	n := s.inBrackets()
 	p := &s.reader.finder.parsers[n.index()]
@@ -378,7 +364,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 			case tail == broken:
 				s.reader.keepFirst(rest[:length])
 				s.problem(InvalidJSON, s.line())
-				s.indent, s.skips, s.comma = s.column, true, false
+				s.indent, s.skips = s.column, true
 				return i, true
 			}
 			s.parsed(p, n, rest[:length], 0)
@@ -438,7 +424,7 @@ func isTail(text []byte, end bool) status {
 // inBrackets returns the nesting of a value in the brackets of s.
 func (s *source) inBrackets() nesting {
 	n := s.nesting
-	n.levels += min(len(s.brackets), maxLevels+1-n.levels)
+	n.levels += min(s.depth, maxLevels+1-n.levels)
 	return n
 }
 
@@ -447,16 +433,16 @@ func (s *source) inBrackets() nesting {
 func (s *source) breakOff(kind Problem, text []byte) {
 	s.reader.keepFirst(text)
 	s.problem(kind, s.line())
-	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && len(s.brackets) > 0
+	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && s.depth > 0
 	s.indent, s.skips = s.column, true
-	s.lost, s.known = kind == InvalidJSON && (s.opened || s.within), 1
+	s.lost, s.known = kind == InvalidJSON && s.within, 1
 	s.single = bytes.LastIndexByte(text, '\n') + 1
 	if kind == Truncated || kind == TooLong {
 		s.single = max(s.single, len(text))
 	}
 	s.comma = false
-	if s.opened || s.document {
-		s.leave()
+	if s.document {
+		s.depth, s.document = 0, false
 	}
 }
 
@@ -465,7 +451,6 @@ func (s *source) breakOff(kind Problem, text []byte) {
 func (s *source) parsed(p *parser, n nesting, text []byte, lines int) {
 	f := &s.reader.finder
 	switch {
-	case s.document && s.inData():
 	case n.tooDeep():
 		s.noteOther(text, lines+1)
 	case s.isFile() && p.isEvent():
@@ -483,7 +468,7 @@ func (s *source) parsed(p *parser, n nesting, text []byte, lines int) {
 	if lines > 0 {
 		s.endLines(lines)
 	}
-	s.within, s.comma, s.key = true, len(s.brackets) > 0, nil
+	s.within, s.comma = true, s.depth > 0
 }
 
 // skipBlank returns the index of the next byte that is neither white space nor

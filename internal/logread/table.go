@@ -18,12 +18,10 @@ import (
 type table struct {
 	names    [][]byte
 	comma    byte
+	isKnown  bool   // some are names of an event's members
 	outer    []byte // what is before the event's names
 	noResult bool   // no column has the result, which so is unknown, not undefined
 }
-
-// anyTable stands for the table of a record in another text.
-var anyTable = &table{comma: ','}
 
 // nulls stand for a value that is missing.
 var nulls = []string{"", "NULL", "null", `\N`, "None", "(null)", "(empty)", "-"}
@@ -31,12 +29,14 @@ var nulls = []string{"", "NULL", "null", `\N`, "None", "(null)", "(empty)", "-"}
 // grouped matches a number with commas between its thousands.
 var grouped = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+$`)
 
-// tableOf returns the table whose columns a line names, or nil.
+// tableOf returns the table whose columns a line names, or nil. Only rows tell
+// whether names that are not known are a table's.
 func tableOf(line []byte) *table {
-	if bytes.IndexByte(line, '{') >= 0 || !containsAny(line, names) {
+	if bytes.IndexByte(line, '{') >= 0 || len(line) > 64<<10 {
 		return nil
 	}
 	line = bytes.Clone(line)
+	var found *table
 	for _, comma := range []byte(",;\t|") {
 		t := &table{comma: comma}
 		t.names = t.cells(line)
@@ -47,16 +47,22 @@ func tableOf(line []byte) *table {
 			return fieldOf(name) == fieldMetrics || head >= 0 && heads[head].field == fieldMetrics
 		})
 		hasTarget := has(func(name []byte) bool { return fieldOf(name) == fieldPath || fieldOf(name) == fieldQuery })
-		if len(t.names) > 1 && (hasID || hasMetrics && hasTarget) {
+		t.isKnown = hasID || hasMetrics && hasTarget
+		if len(t.names) > 1 && (t.isKnown || found == nil && !has(func(name []byte) bool { return !columnName.Match(name) })) {
 			if at := slices.IndexFunc(t.names, func(name []byte) bool { return outerOf(name) != nil }); at >= 0 {
 				t.outer = outerOf(t.names[at])
 			}
 			t.noResult = !has(func(name []byte) bool { return bytes.Contains(name, []byte("result")) })
-			return t
+			if found = t; t.isKnown {
+				break
+			}
 		}
 	}
-	return nil
+	return found
 }
+
+// columnName matches a name that a store may give to a column.
+var columnName = regexp.MustCompile(`^[@_A-Za-z][\w.:@/-]*(?: \w+| \[UTC\])?$`)
 
 // HasTable reports whether a text begins with the names of a table's columns.
 // Then a reader must read it from its beginning.
@@ -107,13 +113,10 @@ func (t *table) cells(record []byte) (cells [][]byte) {
 }
 
 // parse parses the object that the cells of a record stand for, and returns its
-// text, or nil if the record is broken.
-func (t *table) parse(p *parser, record []byte) []byte {
-	cells, object := t.cells(record), []byte{'{'}
-	if cells == nil {
-		return nil
-	}
-	unknown := t.noResult
+// text.
+func (t *table) parse(p *parser, cells [][]byte) []byte {
+	object := []byte{'{'}
+	unknown := t.isKnown && t.noResult
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
 		if yes, err := strconv.ParseBool(string(cell)); err == nil && fieldOf(name) == fieldResult && !isDigit(cell[0]) { // t, True
@@ -166,17 +169,6 @@ func structure(cell []byte) []byte {
 	return append(bytes.TrimSuffix(object, []byte{','}), '}')
 }
 
-// parseCell parses an object of several lines in a cell of a record, and returns
-// its text, or nil.
-func parseCell(p *parser, record []byte) []byte {
-	for _, cell := range anyTable.cells(record) {
-		if p.checked = true; bytes.IndexByte(cell, '\n') >= 0 && isWhole(cell, '{') && p.parse(cell) == len(cell) {
-			return cell
-		}
-	}
-	return nil
-}
-
 // appendText appends the JSON string of a text. It keeps what is not UTF-8.
 func appendText(dst, text []byte) []byte {
 	dst = append(dst, '"')
@@ -193,25 +185,9 @@ func appendText(dst, text []byte) []byte {
 	return append(dst, '"')
 }
 
-// startsRow reports whether the last cell of a line is quoted, goes on in the next
-// line, and begins with an object.
-func startsRow(line []byte) bool {
-	i, begin := -1, []byte(`"{`)
-	for n := bytes.Index(line, begin); n >= 0; n = bytes.Index(line[i+1:], begin) { // bytes.LastIndex is slow
-		i += n + 1
-	}
-	if i < 0 || i > 0 && line[i-1] != ',' {
-		return false
-	}
-	behind := bytes.TrimLeft(line[i+2:], " \t\r")
-	return (len(behind) == 0 || hasPrefix(behind, `""`)) && bytes.Count(behind, quote)%2 == 0
-}
-
-// readRow reads the record of CSV at i. It is of a table, or startsRow says that
-// it goes on.
+// readRow reads the record of a table at i.
 func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
-	isTable := s.reader.table != nil && s.isFile()
-	rest := text[i:]
+	t, rest := s.reader.table, text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
 	n, isOpen := 0, false
 	for {
@@ -225,31 +201,29 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 		}
 		n++
 	}
-	record, lines, p := rest[:n], bytes.Count(rest[:n], newline), &s.reader.finder.parsers[s.index()]
-	mayHold := isTable || containsAny(record, names)
-	var object []byte
-	if isTable {
-		if joined := tableOf(record); joined != nil { // another file begins
-			s.reader.table = joined
-			s.noteOther(record, 1)
-			s.skips = true
-			return i + n, true
-		}
-		object = s.reader.table.parse(p, record)
-	} else if mayHold {
-		object = parseCell(p, record)
+	record, p := rest[:n], &s.reader.finder.parsers[s.index()]
+	cells := t.cells(record)
+	var joined *table
+	if containsAny(record, names) {
+		joined = tableOf(record)
 	}
 	switch {
-	case object != nil:
-		s.parsed(p, s.nesting, object, lines)
-		i += n
-	case lines == 0 || !isTable && mayHold:
+	case joined != nil: // another file begins
+		s.reader.table = joined
+		s.noteOther(record, 1)
+	case !t.isKnown && len(cells) != len(t.names):
+		s.reader.table = nil // the first line was something else
+		return i, true
+	case i+n == len(text) && end && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
+		s.problem(Truncated, s.line())
+	case cells == nil:
 		s.problem(InvalidJSON, s.line())
 		s.unquoted = max(s.unquoted, n)
-	default: // it is read again, line by line
-		s.unquoted = max(s.unquoted, n)
+		s.skips = true
 		return i, true
+	default:
+		s.parsed(p, s.nesting, t.parse(p, cells), bytes.Count(record, newline))
 	}
 	s.skips = true
-	return i, true
+	return i + n, true
 }
