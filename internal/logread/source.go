@@ -35,6 +35,7 @@ type source struct {
 type lineState struct {
 	column int  // the width of the white space that begins the line
 	within bool // white space does not begin the line any more
+	opened bool // a list begins in it
 	skips  bool // the rest of the line is of no interest
 	lost   bool // it is of interest, but a value before it is broken
 	known  int  // events in it that have been counted as lost
@@ -184,7 +185,7 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	case c == '[' && !(s.within && s.isArray()):
 		switch opens(text[i:], "{]\n", s.isAll(text[i:], end)) {
 		case done:
-			s.depth, s.within, s.comma = 1, true, false
+			s.depth, s.within, s.opened, s.comma = 1, true, true, false
 			return i + 1, true
 		case more:
 			return i, false
@@ -441,7 +442,7 @@ func (s *source) breakOff(kind Problem, text []byte) {
 		s.single = max(s.single, len(text))
 	}
 	s.comma = false
-	if s.document {
+	if s.opened || s.document {
 		s.depth, s.document = 0, false
 	}
 }
