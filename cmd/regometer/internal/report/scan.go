@@ -34,10 +34,11 @@ type scan struct {
 type event struct {
 	*sampled
 	names [attributes]int32
-	over  float64 // the logarithm of took minus that of the fastest tenth of its path
-	known bool    // over is known
-	top   bool    // it is one of the slowest of its path, as topShare and topTimes say
-	again bool    // its input came to its path in the minute before
+	pairs [2]int32 // indices in scan.pairs, of a server and of a client, or -1
+	over  float64  // the logarithm of took minus that of the fastest tenth of its path
+	known bool     // over is known
+	top   bool     // it is one of the slowest of its path, as topShare and topTimes say
+	again bool     // its input came to its path in the minute before
 }
 
 // value is a name of an attribute.
@@ -49,8 +50,8 @@ type value struct {
 
 // A column puts each event into one of some rows, or into none: -1.
 type column struct {
-	row  []int32
 	rows int
+	of   func(*event) int32
 }
 
 const (
@@ -141,17 +142,10 @@ func newScan(of *decisionSample, servers *servers) *scan {
 				c.rows++
 			}
 		}
-		c.fill(s, func(e *event) int32 { return s.values[a][e.names[a]].row })
+		c.of = func(e *event) int32 { return s.values[a][e.names[a]].row }
 	}
 	s.setPairs()
 	return s
-}
-
-func (c *column) fill(s *scan, row func(*event) int32) {
-	c.row = make([]int32, len(s.events))
-	for i := range s.events {
-		c.row[i] = row(&s.events[i])
-	}
 }
 
 // setPairs finds the pairs of a path and a server or a client.
@@ -169,7 +163,7 @@ func (s *scan) setPairs() {
 	for i, a := range with {
 		counts := map[uint64]int{}
 		for k := range s.events {
-			if e := &s.events[k]; len(s.values[a]) > 1 && s.columns[a].row[k] >= 0 {
+			if e := &s.events[k]; len(s.values[a]) > 1 && s.columns[a].of(e) >= 0 {
 				counts[keyOf(e, a)]++
 			}
 		}
@@ -190,14 +184,15 @@ func (s *scan) setPairs() {
 		rows[p.with][p.key] = int32(i)
 	}
 	for i, a := range with {
-		c := &s.columns[attributes+i]
-		c.rows = len(s.pairs)
-		c.fill(s, func(e *event) int32 {
-			if row, ok := rows[i][keyOf(e, a)]; ok {
-				return row
+		for k := range s.events {
+			e := &s.events[k]
+			if e.pairs[i] = -1; len(rows[i]) > 0 {
+				if row, ok := rows[i][keyOf(e, a)]; ok {
+					e.pairs[i] = row
+				}
 			}
-			return -1
-		})
+		}
+		s.columns[attributes+i] = column{len(s.pairs), func(e *event) int32 { return e.pairs[i] }}
 	}
 }
 

@@ -139,7 +139,7 @@ func (b *bins) sum() (sum tally) {
 func (m *search) tally(c *column, events []int32) []bins {
 	m.rows = append(m.rows[:0], make([]bins, c.rows)...)
 	for _, i := range events {
-		if row, x := c.row[i], m.x[i]; row >= 0 && x >= 0 {
+		if row, x := c.of(&m.events[i]), m.x[i]; x >= 0 && row >= 0 {
 			t := &m.rows[row][m.bin[i]]
 			t.all, t.has = t.all+1, t.has+int(x)
 		}
