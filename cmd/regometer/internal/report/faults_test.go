@@ -286,4 +286,10 @@ var faults = []fault{
 	{name: "errors from 5 minutes after the begin", sizes: sizes("%v %%", 30, 8, 2),
 		rules: []string{"errors_rose"}, ofPath: rbacPath, early: true, counts: is(outcome.Failed), exact: true,
 		share: percent, edit: makes(outcome.Failed)},
+	{name: "errors for 6 minutes of each hour", sizes: sizes("%v %%", 40, 15, 5), rules: []string{"errors_rose"}, whole: true,
+		ofPath: thirdPath, share: percent, edit: func(_ *rand.Rand, d *decision, _ float64) {
+			if math.Mod(d.x*6, 1) < 0.1 {
+				d.outcome = outcome.Failed
+			}
+		}},
 }

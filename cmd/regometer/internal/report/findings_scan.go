@@ -31,12 +31,28 @@ func findScanned(r *Report, s *scan) (found []Finding) {
 	if !slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == slow }) {
 		found = append(found, s.findDrift(r))
 	}
+	for i := range clusters {
+		s.turn(&clusters[i])
+		s.narrowToPath(&clusters[i])
+	}
 	extra := func(c *cluster) float64 { return float64(c.in.has) - c.out.rate()*float64(c.in.all) }
 	slices.SortStableFunc(clusters, func(a, b cluster) int { return cmp.Compare(extra(&b), extra(&a)) })
 	compiles := slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == compiled })
 	started := map[kind]bool{}
-	for i := range clusters {
+	for i := 0; i < len(clusters); i++ {
 		c := &clusters[i]
+		// What comes back again and again is one finding.
+		times, rest := clusters[i:i+1:i+1], clusters[:i+1:i+1]
+		for _, o := range clusters[i+1:] {
+			if !c.isLike(o) {
+				rest = append(rest, o)
+			} else if !slices.ContainsFunc(times, func(t cluster) bool { return o.first <= t.last && t.first <= o.last }) {
+				times = append(times, o)
+			}
+		}
+		if c.again = len(times) - 1; c.again >= 2 {
+			clusters = rest
+		}
 		if c.kind == shifted && slices.ContainsFunc(clusters, func(o cluster) bool { return o.kind == repeated && s.explains(&o, c) }) {
 			continue
 		}
@@ -49,6 +65,13 @@ func findScanned(r *Report, s *scan) (found []Finding) {
 		found = append(found, f)
 	}
 	return found
+}
+
+// isLike reports whether two clusters differ only in their times, but for the
+// servers, clients and revisions.
+func (c *cluster) isLike(o cluster) bool {
+	path := o.subject[ofPath]
+	return c.kind == o.kind && c.outcome == o.outcome && c.rare == o.rare && c.ends && o.ends && (path == c.subject[ofPath] || path == anyName)
 }
 
 // explains reports whether most decisions that have the feature of c are in o.
@@ -84,8 +107,6 @@ func (f *Finding) subject() [attributes]*string {
 // describe returns the finding of a cluster, without a text if the tables
 // contradict it.
 func (s *scan) describe(r *Report, c *cluster) (f Finding) {
-	s.turn(c)
-	s.narrowToPath(c)
 	from, to := s.period(r, c)
 	f.setTimes(from, to)
 	f.Severity, f.Figures = Fault, map[string]float64{}
@@ -151,7 +172,10 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if when == "" {
 		f.Text = strings.ToUpper(f.Text[:1]) + f.Text[1:]
 	}
-	f.Text = when + f.Text
+	if f.Text = when + f.Text; c.again >= 2 {
+		f.Text += fmt.Sprintf(" It happened %s more.", text.Plural(c.again, "time"))
+		f.Figures["again"] = float64(c.again)
+	}
 	if !s.complete {
 		shows := " A sample of %s shows this."
 		if _, estimated := f.Figures["share_low"]; c.kind == shifted && !estimated {

@@ -46,6 +46,7 @@ type cluster struct {
 	parent       subject // with whose decisions it is compared at all times
 	in, out      tally
 	score        float64
+	again        int // how many others are like it, at other times
 	// rank is the score in comparison with all others of the parent, so that
 	// clusters with and without times can be ranked.
 	rank float64
