@@ -25,75 +25,43 @@ func newBuildCommand() *cobra.Command {
 		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",
 		Long: `Builds an opa binary, another program with OPA inside, or a container image of
 either, and prints where the result is. The binary has Regometer's drop-in instead of
-OPA's package v1/metrics, Regometer's plugin, and a hook. Through the hook the plugin
-gets each decision straight from the server, without a decision log. "regometer version
-FILE" shows what is in a binary.
-
-The binary also has fixes, which are changes to OPA outside v1/metrics that are
-proposed to OPA's maintainers. no-op-server and no-op-default stop OPA from measuring
-what nobody reads. split-chunks, plain-values and defined-decisions make decision logs
-cheaper; the first one also stops them from losing events, as kept-events does in older
-releases. decode-once makes requests cheaper, and log-lines all lines that OPA logs.
-decision-hook is the hook for OPA 1.22, and observed-decisions a more expensive one for
-older releases. The command leaves out a fix that does not fit this OPA release, and
-says so.
---pure puts in only the drop-in: no fixes, no plugin and no hook. --no-plugin leaves
-out the plugin and the hook, and keeps the fixes.
+OPA's package v1/metrics, fixes to OPA that are proposed to its maintainers, Regometer's
+plugin, and a hook, through which the plugin gets each decision straight from the
+server. "regometer version FILE" shows what is in a binary. The command leaves out what
+does not fit this OPA release, and says so. --pure puts in only the drop-in. --no-plugin
+leaves out the plugin and the hook.
 
 The plugin does nothing until OPA's configuration names it: "plugins: {regometer: {}}".
 Then /metrics shows the durations of each stage and the outcomes of all decisions by
-path. If the hook does not fit OPA's runtime, the command prints a warning and leaves
-the hook out. OPA's configuration must then also set decision_logs.plugin to
+path. Without the hook, OPA's configuration must also set decision_logs.plugin to
 "regometer".
 
-` + outputHelp + `
-
-OPA
-
 OPA's source comes from the Go module proxy, or from a folder that the command only
-reads. The command builds the binary as OPA's Makefile does, without C. It keeps the
-binary until OPA, Regometer or Go changes, or until nobody has used it for a week. The
-first build takes a few minutes. OPA's dependencies keep their versions. Set GOOS and
-GOARCH, or --platform, to build for another system.
+reads. The command keeps the binary until OPA, Regometer or Go changes, or until nobody
+has used it for a week. The first build takes a few minutes. The drop-in is tested with
+OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. The command refuses older releases and warns about newer ones.
 
-The drop-in is tested with OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. The command refuses older releases and
-warns about newer ones.
+--upstream builds OPA with the series of small changes that is proposed to its
+maintainers, or only the first N steps, instead of the drop-in and the plugin.
+--write-source writes OPA's source with the parts of Regometer to a new or empty folder,
+and builds nothing.
 
---upstream builds OPA without the drop-in and the plugin. Instead, OPA gets the series
-of small changes to v1/metrics that is proposed to its maintainers. --upstream=N applies
-only the first N steps.
+To build a program with OPA inside, name its main package, by its folder or import path,
+or with -C a folder of its module. The OPA that the program selects gets the drop-in,
+and also the plugin and the hook if the program uses OPA's runtime. The flags after "--"
+go to go build. See ` + text.Documents + `embedding.md.
 
---write-source writes the source that the command would build to a new or empty folder,
-for people with a build of their own. It compiles nothing. The source is the whole
-source of OPA, with the parts of Regometer, and needs no other module of ours.
-
-PROGRAMS
-
-To build a program with OPA ` + opabuild.OldestVersion + ` or later inside, name its main package. PACKAGE is
-the package's folder or import path. -C names a folder of the program's module. The OPA
-that the program selects gets the drop-in. If the program uses OPA's runtime, it gets
-the plugin and the hook too. Nothing in the program's folder changes. The flags after
-"--" go to go build. See
-` + text.Documents + "embedding.md" + `.
-
-IMAGES
-
-` + buildImageHelp,
+` + buildImageHelp + "\n\n" + outputHelp,
 		Example: `  regometer build -o opa
   regometer build --opa 1.4.0 -o opa-1.4.0
   regometer build --opa ../opa --platform linux/arm64 -o opa
-  regometer build --no-plugin -o opa-without-plugin
-  regometer build --pure -o opa-with-drop-in-only
   regometer build --unmodified -o opa-as-it-is
   regometer build --upstream=3 -o opa-three-steps
   regometer build --opa ../opa --write-source ../opa-with-regometer
-  regometer build ./cmd/server
   regometer build -C ../opa-envoy-plugin ./cmd/opa-envoy-plugin -o opa-envoy
   regometer build . -- -tags netgo -ldflags "-s -w"
-  regometer build --image opa.tar
   regometer build --image opa.tar --platform linux/amd64,linux/arm64
-  regometer build --image opa.tar --image-name registry.example.com/opa:mine
-  regometer build ./cmd/server --image server.tar`,
+  regometer build ./cmd/server --image server.tar --image-name registry.example.com/server:mine`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if names, _, _ := programOf(cmd, args); len(names) > 1 {
 				return fmt.Errorf("name one package, not %d: %q", len(names), names)

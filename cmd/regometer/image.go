@@ -28,12 +28,11 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
-const buildImageHelp = `--image writes a container image without a container engine, and prints the image's
-digest and name. The image is an archive for docker, podman, skopeo and crane. It has
-the binary with the licences of its modules, root certificates, an empty /tmp and the
-user 1000. The same OPA, Go and regometer make the same digest everywhere.
-SOURCE_DATE_EPOCH sets the image's date, which is otherwise 1970. Without --platform the
-image is for Linux on this machine's processor. See
+const buildImageHelp = `--image writes a container image for docker, podman, skopeo and crane, without a
+container engine, and prints its digest and name. It has the licences of the modules,
+root certificates, an empty /tmp and the user 1000. The same OPA, Go and regometer make
+the same digest. SOURCE_DATE_EPOCH sets its date. Without --platform the image is for
+Linux on this machine's processor. See
 ` + text.Documents + "containers.md" + "."
 
 // imageFlags are the flags for platforms and images.

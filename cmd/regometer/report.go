@@ -35,31 +35,22 @@ func newReportCommand() *cobra.Command {
 prints findings, with remedies. Then it prints, for each decision path, how many
 decisions were allowed, denied, undefined or failed, and how long each stage took.
 
-A log can be what OPA uploads, prints to its console or writes with its file logger.
-Its events may be one per line or pretty-printed, between other lines, or wrapped by
-Docker, Kubernetes, Splunk or Fluent Bit. Files may be compressed by gzip, zstd, bzip2
-or lz4, in UTF-16, or in tar archives. The command recognises the form by the
-content. It reads folders with their subfolders, and a file only once, even if the file
-is named twice. - is standard input.
+A log can be what OPA uploads, prints to its console or writes with its file logger, in
+any wrapper of JSON, compressed, or in archives. The command recognises the form by the
+content. It reads folders with their subfolders, and a file only once. - is standard
+input. The command counts the problems of a log, shows the first ones with file and
+line, and reads the rest. After Ctrl-C the report has what was read until then.
 
-The command counts the problems of a log, shows the first ones with file and line, and
-reads the rest. With --strict, problems are an error. After Ctrl-C the report has what
-was read until then. With --fail-on, the exit status is 3 if one of the named rules has
-a finding or did not run. --fail-on fault is for all rules, but not for their findings that
-are only for information (info). The status is 4 if the report has no decisions, except
-with --allow-empty.
+With --fail-on, the exit status is 3 if one of the named rules has a finding or did not
+run. --fail-on fault is for all rules, but not for their findings that are only for
+information (info). The status is 4 if the report has no decisions, except with
+--allow-empty.
 
-A finding says how many decisions are logged more than once, with the same id, time and
-path. --unique counts each once. Beyond 1,048,576 decisions it misses some, and says how
-many.
-
---by input:FIELD and --by result:FIELD group by a field, such as input:user,
-input:user.name or the JSON pointer input:/user/name. Its values may be personal data.
-Saved reports, pages, Parquet files and annotations then contain them.
-
---save saves the report, so that "regometer merge" can combine reports of many machines
-or days. --parquet also writes the decisions to a Parquet file for DuckDB, Spark, Trino
-and ClickHouse, in one row each, without input and result.
+--unique counts decisions with the same id, time and path once. Beyond 1,048,576
+decisions it misses some, and says how many. --by input:FIELD and --by result:FIELD
+group by a field, such as input:user, input:user.name or the JSON pointer
+input:/user/name. Its values may be personal data. Saved reports, pages, Parquet files
+and annotations then contain them.
 
 ` + outputHelp + `
 
@@ -70,7 +61,6 @@ exact. Times are in UTC. JSON has durations in nanoseconds.`,
   regometer report --by label:id --since 24h logs/*.gz
   regometer report --by input:user --path httpapi/authz logs
   regometer report - < console.log
-  regometer report logs.tar.gz
   regometer report --html report.html logs
   regometer report --save monday.rgm --since 2026-01-05 --until 2026-01-06 logs
   regometer report --path httpapi/authz --format json logs > report.json

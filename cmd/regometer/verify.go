@@ -18,43 +18,28 @@ func newVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [-C DIR] [PACKAGES...] [-- GO TEST FLAGS]",
 		Short: "Run OPA's own tests, or a program's, with and without the drop-in",
-		Long: `Runs OPA's own tests on OPA as it is and on OPA with the drop-in, and prints the
-results side by side. It tests one package after another, with the tags that OPA's CI
-uses. The OPA with the drop-in also has the fixes that "regometer build" puts in, except
-with --pure.
+		Long: `Runs OPA's own tests on OPA as it is and on OPA with the drop-in and, except with
+--pure, the fixes of "regometer build", and prints the results side by side. With
+--upstream, it tests the series for OPA, or only its first N steps.
 
 The exit status is 1 if a test fails, is missing or is skipped with the drop-in, but not
 on the unmodified OPA, or if no test runs there. A test that does worse on one side runs
-again on both. If the difference does not repeat, the report calls the test flaky.
+again on both, and is called flaky if the difference does not repeat. The report names
+tests that fail on the unmodified OPA, which may lack tools or hosts, and tests that
+cannot run with the drop-in, because they test unexported names of a replaced file.
 
-The report also names the tests that fail on the unmodified OPA. Some of them need tools
-or hosts that this machine lacks. A package counts as broken if its tests do not compile,
-cannot start or end early. The report names the tests that cannot run with the drop-in,
-because they test unexported names of a file that the drop-in replaces. Regometer's own
-tests of v1/metrics run too.
-
---upstream tests the series of small changes that is proposed to OPA's maintainers,
-instead of the drop-in. --upstream=N applies only the first N steps. The report names
-tests that a step removes.
-
-The packages by default:
+The packages by default, which take half an hour the first time:
 ` + list(opabuild.VerifyPackages) + `
-v1/plugins/rest, whose tests need hosts on the Internet, runs only if you name it.
 The packages with --quick:
 ` + list(opabuild.QuickPackages) + `
-A full run takes half an hour the first time, and later about five minutes per side.
-
-To test a program with OPA inside, name PACKAGES of its module, or a folder of the
-module with -C. The command then runs the module's tests, by default those of "./...",
-on the OPA that the module selects, and on that OPA with the drop-in, as "regometer
-build" puts it into a program. The flags after "--" go to go test.`,
+To test a program with OPA inside, name packages of its module, or a folder of the
+module with -C. Its tests, by default those of "./...", then run on the OPA that the
+module selects, and on that OPA with the drop-in. The flags after "--" go to go test.`,
 		Example: `  regometer verify --quick
   regometer verify --packages v1/metrics,v1/plugins/...
   regometer verify --packages cmd --run TestEval --count 3
   regometer verify --opa ../opa
-  regometer verify --upstream --quick
   regometer verify --upstream=3 --packages v1/metrics
-  regometer verify ./...
   regometer verify -C ../conftest --run TestPolicy ./policy/... -- -short`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			return checkProgram(cmd, args, "opa", "upstream", "quick", "packages")
