@@ -17,7 +17,6 @@ type metrics struct {
 	measures []Measure
 	total    int  // timers and counters of the object
 	quoted   bool // a number is a string, as ClickHouse writes it
-	crowded  bool // a problem says that there are too many metrics
 	problems []Problem
 }
 
@@ -41,18 +40,15 @@ func (m *metrics) begin() {
 
 func (m *metrics) reset() {
 	m.measures, m.problems = m.measures[:0], m.problems[:0]
-	m.total, m.quoted, m.crowded = 0, false, false
+	m.total, m.quoted = 0, false
 }
 
 // newKey returns a key that was not known.
 func (m *metrics) newKey(name []byte) *key {
 	counts := isTimer(name) || bytes.HasPrefix(name, []byte("counter_"))
-	switch {
-	case counts && len(name) > longestMetric:
+	if counts && (len(name) > longestMetric || m.total >= mostMetrics) {
 		m.problemIf(true, BadMetric)
-	case counts && m.total >= mostMetrics:
-		m.noteCrowd()
-	case len(name) <= longestMetric && len(m.keys.byName) < 2*mostMetrics:
+	} else if len(name) <= longestMetric && len(m.keys.byName) < 2*mostMetrics {
 		return &key{name: string(name), counts: counts}
 	}
 	return otherKey
@@ -84,7 +80,7 @@ func (m *metrics) member(text []byte, at *key, i int, checked bool) int {
 // measure notes the value of a timer or counter, if it is ok.
 func (m *metrics) measure(at *key, value int64, ok bool) {
 	if m.total++; m.total > mostMetrics {
-		m.noteCrowd()
+		m.problemIf(true, BadMetric)
 		return
 	}
 	if at.serial == m.serial {
@@ -131,12 +127,6 @@ func (m *metrics) compact() {
 	if slices.Contains(m.problems, DuplicateKey) {
 		m.measures = slices.DeleteFunc(m.measures, func(x Measure) bool { return x.Metric == noMeasure })
 	}
-}
-
-// noteCrowd notes, once, that the object has too many metrics.
-func (m *metrics) noteCrowd() {
-	m.problemIf(!m.crowded, TooManyMetrics)
-	m.crowded = true
 }
 
 func (m *metrics) problemIf(wrong bool, p Problem) {

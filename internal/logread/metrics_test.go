@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// An event with more metrics than are read has one problem, whether their keys
+// An event with more metrics than are read has a problem for each of them, whether their keys
 // are known or not.
 func TestTooManyMetrics(t *testing.T) {
 	t.Parallel()
@@ -20,8 +20,8 @@ func TestTooManyMetrics(t *testing.T) {
 	for i := range mostMetrics {
 		large.WriteString(`"counter_` + strconv.Itoa(i) + `":1,`)
 	}
-	checkProblems(t, large.String()+odd, "too_many_metrics at 1")
-	checkProblems(t, `{"decision_id":"d","path":"p","metrics":{`+odd+large.String()+odd, "bad_metric at 1", "negative_metric at 1", "too_many_metrics at 2")
+	checkProblems(t, large.String()+odd, "bad_metric at 1", "bad_metric at 1", "bad_metric at 1")
+	checkProblems(t, `{"decision_id":"d","path":"p","metrics":{`+odd+large.String()+odd, "bad_metric at 1", "bad_metric at 2", "bad_metric at 2", "bad_metric at 2", "negative_metric at 1")
 	tooLong := `{"decision_id":"d","path":"p","metrics":{` + strings.Repeat(`"timer_`+strings.Repeat("x", longestMetric)+`_ns":1,`, mostMetrics+5) + `"x":1}}`
 	checkProblems(t, tooLong, slices.Repeat([]string{"bad_metric at 1"}, mostMetrics)...)
 }

@@ -5,8 +5,8 @@ package logread
 
 import (
 	"bytes"
-	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -38,8 +38,6 @@ func (c *clock) parse(s []byte) (ns int64, ok bool) {
 	return ns, ok
 }
 
-var errUnusual = errors.New("a time is not as RFC 3339 has it")
-
 // parseTime parses a time of RFC 3339 with any fraction, in ns since 1970. It
 // also knows a blank instead of T and before an offset, the offsets +00 and
 // +0000, " UTC" at the end, no zone, which stands for UTC, epoch's numbers, and
@@ -55,31 +53,14 @@ func parseTime(s []byte) (ns int64, hasZone, ok bool) {
 		ns, ok = epoch(s)
 		return ns, true, ok
 	}
-	var t time.Time
-	err := errUnusual
-	if s[day] == 'T' && (s[len(s)-1] == 'Z' || s[len(s)-3] == ':') {
-		err = t.UnmarshalText(s)
-	}
-	hasZone = true
-	if err != nil {
-		rest, isUTC := bytes.CutSuffix(s[end:], []byte(" UTC"))
-		zone := bytes.TrimLeft(rest, ".,0123456789")
-		fraction := rest[:len(rest)-len(zone)]
-		if len(zone) > 1 && zone[0] == ' ' && (zone[1] == '+' || zone[1] == '-') {
-			zone = zone[1:]
+	text, isUTC := strings.CutSuffix(string(s), " UTC")
+	for _, zone := range [...]string{"Z07:00", "", "Z0700", "Z07", " Z07:00", " Z0700", " Z07"} {
+		t, err := time.Parse("2006-01-02T15:04:05"+zone, text[:day]+"T"+text[day+1:])
+		if err == nil {
+			return t.UnixNano(), isUTC || zone != "", t.Year() >= 1678 && t.Year() <= 2261
 		}
-		hasZone = isUTC || len(zone) > 0
-		switch len(zone) {
-		case 0:
-			zone = []byte{'Z'}
-		case len("+00"):
-			zone = slices.Concat(zone, []byte(":00"))
-		case len("+0000"):
-			zone = slices.Concat(zone[:3], []byte{':'}, zone[3:])
-		}
-		err = t.UnmarshalText(slices.Concat(s[:day], []byte{'T'}, s[day+1:end], fraction, zone))
 	}
-	return t.UnixNano(), hasZone, err == nil && t.Year() >= 1678 && t.Year() <= 2261
+	return 0, false, false
 }
 
 // epoch returns the time of a number of seconds, milliseconds, microseconds or
