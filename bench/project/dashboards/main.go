@@ -29,7 +29,14 @@ func write(dir string) (err error) {
 		err = errors.Join(err, readErr)
 		return string(text)
 	}
-	rules, alerts := read("recording-rules.yaml"), read("alerting-rules.yaml")
+	groups := func(name string) string {
+		_, groups, found := strings.Cut(read(name), "\ngroups:\n")
+		if !found {
+			err = errors.Join(err, fmt.Errorf("%s has no groups", name))
+		}
+		return groups
+	}
+	rules, alerts := groups("recording-rules.yaml"), groups("alerting-rules.yaml")
 	dashboard := strings.NewReplacer(
 		`"title": "OPA decisions"`, `"title": "OPA decisions (classic histograms)"`,
 		`"uid": "opa-decisions"`, `"uid": "opa-decisions-classic"`,
@@ -37,8 +44,8 @@ func write(dir string) (err error) {
 	).Replace(classic(read("opa-decisions.json")))
 	files := map[string]string{
 		"opa-decisions-classic.json":   dashboard,
-		"recording-rules-classic.yaml": written("recording-rules.yaml") + classic(groups(rules)),
-		"prometheusrule.yaml":          written("recording-rules.yaml and alerting-rules.yaml") + operatorRules(groups(rules), groups(alerts)),
+		"recording-rules-classic.yaml": written("recording-rules.yaml") + "groups:\n" + classic(rules),
+		"prometheusrule.yaml":          written("recording-rules.yaml and alerting-rules.yaml") + operatorRules(rules+alerts),
 	}
 	for name, text := range files {
 		if err == nil {
@@ -51,11 +58,6 @@ func write(dir string) (err error) {
 // written returns a comment for the first line of a file.
 func written(from string) string {
 	return fmt.Sprintf("# make dashboards writes this file. Change %s instead.\n", from)
-}
-
-// groups returns a file of rules from its first group on.
-func groups(rules string) string {
-	return rules[strings.Index(rules, "groups:\n"):]
 }
 
 // A rate is a query for the increase per second of native histograms.
@@ -76,15 +78,13 @@ func classic(text string) string {
 }
 
 // operatorRules returns groups of rules as an object of the Prometheus operator.
-func operatorRules(all ...string) string {
+func operatorRules(groups string) string {
 	text := "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  name: opa-decisions\nspec:\n  groups:\n"
-	for _, groups := range all {
-		for line := range strings.Lines(strings.TrimPrefix(groups, "groups:\n")) {
-			if line != "\n" {
-				text += "  "
-			}
-			text += line
+	for line := range strings.Lines(groups) {
+		if line != "\n" {
+			text += "  "
 		}
+		text += line
 	}
 	return text
 }
