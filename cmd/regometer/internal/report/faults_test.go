@@ -244,7 +244,7 @@ var faults = []fault{
 			t.server.off = t.off * 1e9
 		}},
 	{name: "a storm of retries, ten minutes", sizes: sizes("%v times the rate", 10, 2, 1.2),
-		rules: []string{"requests_repeated"}, ofPath: firstPath, ofClient: 3, seconds: 10 * minute,
+		rules: []string{"requests_repeated"}, ofClient: 3, seconds: 10 * minute,
 		counts: func(d *decision) bool { return d.input == resent },
 		rate:   func(v float64) float64 { return v }, more: func(t *truth, _ *rand.Rand) {
 			t.edits = append(t.edits, func(r *rand.Rand, d *decision) {

@@ -75,16 +75,15 @@ func (t *truth) judge(f *finding, v *verdict) bool {
 	return true
 }
 
-// about says whether a finding contradicts the subject in nothing. A fault
-// without a subject of a kind can be found by a part of it.
+// about says whether a finding has the subject. A fault of all names of a kind
+// can be found by a part of them, if it has a begin.
 func (t *truth) about(f *finding) bool {
-	same := func(got string, want ...string) bool { return got == "" || want[0] == "" || slices.Contains(want, got) }
 	server := f.Server == "" || t.begin > 0
 	if t.server != nil {
 		server = f.isServer(t.server)
 	}
-	return len(t.rules) > 0 && (t.subject == (subject{}) || f.named() || t.begin > 0) &&
-		server && f.Client == t.client && same(f.Path, t.path) && same(f.Revision, t.revision, "main="+t.revision)
+	revision := f.Revision == "" || t.revision == "" || f.Revision == "main="+t.revision
+	return (t.subject == (subject{}) || f.named() || t.begin > 0) && server && f.Client == t.client && (t.path == "" || f.Path == t.path) && revision
 }
 
 // times returns the times of the planted subject's decisions, how many are
