@@ -203,14 +203,6 @@ func TestErrors(t *testing.T) {
 	if _, err := Reports(before, after, Options{}); err == nil || !strings.Contains(err.Error(), "by hour") {
 		t.Errorf("by path and by hour: %v", err)
 	}
-	h := exphist.New(exphist.Layout{Unit: exphist.Integer})
-	h.Record(1)
-	var s exphist.Snapshot
-	h.Snapshot(&s)
-	integers := reportOf(t, stage{"a", "rego_query_eval", []*exphist.Snapshot{&s}, 0})
-	if _, err := Reports(before, integers, Options{}); err == nil {
-		t.Error("no error of other units")
-	}
 }
 
 // TestDecisions: which outcomes there are, by how much they changed, and how
