@@ -51,9 +51,6 @@ decisions.`,
 		Args: cobra.ExactArgs(2),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			read.Inputs = args
-			if err := checkPatterns(args); err != nil {
-				return err
-			}
 			return read.Check()
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {

@@ -6,8 +6,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -44,18 +42,6 @@ func complete(cmd *cobra.Command, flag string, more cobra.ShellCompDirective, va
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, more)); err != nil {
 		panic(err) // the flag does not exist, or has values already
 	}
-}
-
-// checkPatterns returns an error if an argument is neither a file nor a valid
-// pattern.
-func checkPatterns(args []string) error {
-	for _, pattern := range args {
-		_, err := os.Lstat(pattern)
-		if _, invalid := filepath.Match(pattern, ""); err != nil && invalid != nil {
-			return fmt.Errorf("invalid pattern %q: close its [, or write \\[ if the name has one", pattern)
-		}
-	}
-	return nil
 }
 
 // addPartFlags adds the flags that leave out parts of Regometer.

@@ -69,7 +69,7 @@ exact. Times are in UTC. JSON has durations in nanoseconds.`,
   regometer report --parquet decisions.parquet logs`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			o.Inputs, o.Stdin = args, cmd.InOrStdin()
-			return cmp.Or(checkPatterns(args), checkVerdicts(&o), o.Check())
+			return cmp.Or(checkVerdicts(&o), o.Check())
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			limitMemory()

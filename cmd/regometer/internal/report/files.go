@@ -4,7 +4,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -37,7 +36,11 @@ func InputFiles(inputs []string) (files []InputFile, err error) {
 			stdin = []InputFile{{Name: standardInput}}
 			continue
 		}
-		found, err := expand(input)
+		info, err := os.Stat(input)
+		found := []InputFile{{input, info}}
+		if err == nil && info.IsDir() {
+			found, err = inFolder(input)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -61,35 +64,6 @@ func unique(files []InputFile) []InputFile {
 		}
 		return isSeen
 	})
-}
-
-// expand returns the files that an input stands for.
-func expand(input string) ([]InputFile, error) {
-	info, err := os.Stat(input)
-	switch {
-	case err == nil && info.IsDir():
-		return inFolder(input)
-	case err == nil:
-		return []InputFile{{input, info}}, nil
-	case !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(input, "*?["):
-		return nil, err
-	}
-	found, err := filepath.Glob(input)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", input, err)
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no file matches", input)
-	}
-	var files []InputFile
-	for _, name := range found {
-		more, err := expand(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, more...)
-	}
-	return files, nil
 }
 
 // inFolder returns the regular files in a folder and its subfolders, those that

@@ -69,8 +69,6 @@ func TestFindFiles(t *testing.T) {
 		{in("."), in("a.log", "b.log", "loop", "nowhere", "sub/c.log")},
 		{in("sub"), in("sub/c.log", "sub/to-a")},
 		{in("folder"), in("folder/c.log", "folder/to-a")},
-		{in("*.log", "sub"), in("a.log", "b.log", "sub/c.log")},
-		{in("s*"), in("sub/c.log", "sub/to-a")},
 		{in(standardInput, "a.log", standardInput), in("a.log", standardInput)},
 		{in(standardInput), in(standardInput)},
 	} {
@@ -83,9 +81,7 @@ func TestFindFiles(t *testing.T) {
 		want   string
 	}{
 		{in("missing"), "missing: no such file"},
-		{in("*.gz"), "*.gz: no file matches"},
 		{in("nowhere"), "nowhere: no such file"},
-		{in("["), "syntax error in pattern"},
 	} {
 		if _, err := InputFiles(test.inputs); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: got error %v, want one with %q", test.inputs, err, test.want)

@@ -40,7 +40,7 @@ var magics = []struct {
 	{"\xff\xfe", formatUTF16, ""},
 	{"\xfe\xff", formatUTF16, ""},
 	{"PK\x03\x04", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
-	{"PK\x05\x06", "zip", "a zip archive without members"},
+	{"PK\x05\x06", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
 	// Its end has no mark.
 	{"\x02\x21\x4c\x18", "lz4_old", "compressed by lz4 -l: run lz4 -dc FILE | regometer report -"},
 	// The maintained library for xz lets a file ask for 4 GB of memory.

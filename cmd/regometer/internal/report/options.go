@@ -18,9 +18,8 @@ import (
 
 // Options configures [Read].
 type Options struct {
-	// Inputs are files, folders with their subfolders, patterns of
-	// filepath.Match, and "-" for Stdin. A file is read only once, even if
-	// several inputs name it.
+	// Inputs are files, folders with their subfolders, and "-" for Stdin. A
+	// file is read only once, even if several inputs name it.
 	Inputs []string
 	Stdin  io.Reader
 

@@ -24,7 +24,7 @@ const maxWindow = 128 << 20
 // because small files are many.
 type layer struct {
 	raw, text *bufio.Reader // as in the file, and decompressed
-	gzip      gzipText
+	gzip      gzip.Reader
 }
 
 func newLayer() *layer {
@@ -79,8 +79,10 @@ func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) 
 	release = func() {}
 	switch f {
 	case formatGzip:
-		l.gzip.reset(l.raw)
-		r = &l.gzip
+		if l.gzip.Reset(l.raw) != nil {
+			return nil, release, errDamaged
+		}
+		r = checked{Reader: &l.gzip}
 	case formatZstd:
 		// More goroutines would need too much memory.
 		d, err := zstd.NewReader(l.raw, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(maxWindow))
@@ -149,69 +151,4 @@ func (c checked) Read(p []byte) (int, error) {
 		return n, c.instead
 	}
 	return n, errDamaged
-}
-
-// gzipText is the text of the members of a gzip file. After a damaged member it
-// goes on with the next one.
-type gzipText struct {
-	from    *bufio.Reader
-	members gzip.Reader
-	within  bool // the next text is within a member
-	damaged bool // a member was damaged
-	broken  bool // the text so far ends within a damaged member
-}
-
-func (g *gzipText) reset(from *bufio.Reader) {
-	g.from, g.within, g.damaged, g.broken = from, false, false, false
-}
-
-func (g *gzipText) Read(p []byte) (int, error) {
-	for {
-		if !g.within {
-			if err := g.next(); err != nil {
-				return 0, err
-			}
-			if g.broken {
-				g.broken = false
-				return copy(p, "\n"), nil // the text that follows does not belong to it
-			}
-		}
-		n, err := g.members.Read(p)
-		if err != nil {
-			g.within = false
-			if !errors.Is(err, io.EOF) {
-				g.damaged = true
-				g.broken = true
-			}
-		}
-		if n > 0 {
-			return n, nil
-		}
-	}
-}
-
-// next begins the next member, wherever it is.
-func (g *gzipText) next() error {
-	for {
-		head, err := g.from.Peek(3)
-		switch {
-		case err != nil && !errors.Is(err, io.EOF):
-			return err
-		case err != nil && g.damaged:
-			return errDamaged
-		case err != nil:
-			return io.EOF
-		case formatOf(head) == formatGzip:
-			if err := g.members.Reset(g.from); err == nil {
-				g.members.Multistream(false)
-				g.within = true
-				return nil
-			}
-			g.damaged = true
-		default:
-			if _, err := g.from.Discard(1); err != nil {
-				return err
-			}
-		}
-	}
 }
