@@ -38,7 +38,7 @@ var outputFlags = []struct {
 }{
 	{"report", "html", "d.log", ".html", page.IsPage, "d.log", "d.log"},
 	{"report", "save", "d.log", ".rgm", report.IsSaved, "logs/a.log", "logs"},
-	{"report", "parquet", "d.log", ".parquet", beginsWith("PAR1"), "logs/a.log", "logs/*"},
+	{"report", "parquet", "d.log", ".parquet", beginsWith("PAR1"), "logs/a.log", "logs"},
 	{"merge", "html", "m.rgm", ".html", page.IsPage, "m.rgm", "m.rgm"},
 	{"merge", "save", "m.rgm", ".rgm", report.IsSaved, "m.rgm", "m.rgm"},
 	{"replay", "html", "--policy p.rego d.log", ".html", page.IsPage, "d.log", "--policy p.rego d.log"},

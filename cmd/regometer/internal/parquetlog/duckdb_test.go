@@ -60,7 +60,7 @@ func TestDuckDB(t *testing.T) {
 	t.Parallel()
 	query := duckdb(t)
 	log := sample(t, sampleOptions)
-	text, rep := write(t, report.Options{Inputs: []string{log}, Workers: 2}, 5000, nil)
+	text, rep := write(t, report.Options{Inputs: []string{log}, Workers: 2}, 5000)
 	file := filepath.Join(t.TempDir(), "decisions.parquet")
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -140,9 +141,18 @@ func unmarshalers(left *uintptr) json.Options {
 	return json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
 		limited[Problem](left), limited[Place](left), limited[occurrences](left), limited[string](left), limited[Member](left),
 		limited[savedSample](left), limited[[]byte](left), limited[SlowDecision](left), limited[StageTime](left), limited[savedTable](left),
-		limited[savedError](left), limited[groupby.Stage](left), limited[groupby.Counter](left), json.UnmarshalFromFunc(memory.read),
+		limited[savedError](left), limited[groupby.Stage](left), limited[groupby.Counter](left), json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *groupby.Stage) error {
+			err := memory.read(dec, to)
+			if size := uintptr(8 * len(memory.counts)); err == nil && size <= *left {
+				*left -= size
+				return nil
+			}
+			return cmp.Or(err, errLong)
+		}),
 	)))
 }
+
+var errLong = errors.New("its lists are too long")
 
 // limited returns a reader of lists, which takes the memory of the elements from
 // left.
@@ -156,7 +166,7 @@ func limited[T any](left *uintptr) *json.Unmarshalers {
 		for dec.PeekKind() != ']' {
 			size := unsafe.Sizeof(*new(T))
 			if size > *left {
-				return errors.New("its lists are too long")
+				return errLong
 			}
 			*left -= size
 			*list = slices.Grow(*list, 1)[:len(*list)+1]

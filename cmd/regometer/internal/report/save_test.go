@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"testing"
@@ -28,8 +29,15 @@ func TestLimitOfJSON(t *testing.T) {
 	}
 	before := maxLine
 	defer func() { maxLine = before }()
-	maxLine = 9
-	if _, err := load(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), "lists are too long") {
-		t.Errorf("loading: error %v", err)
+	wide := strings.NewReplacer(`"max":1000000000,"sum":1000000000`, `"max":32000000000,"sum":33000000000`, `[0,1]`, `[0,1,160,1]`).Replace(small)
+	for _, c := range []struct {
+		limit   uintptr
+		text    string
+		isShort bool
+	}{{9, small, false}, {1000, small, true}, {1000, wide, false}, {3000, wide, true}} {
+		maxLine = c.limit
+		if _, err := load(bytes.NewReader(zstandard(c.text))); c.isShort != (err == nil) || !c.isShort && !strings.Contains(err.Error(), "lists are too long") {
+			t.Errorf("%d bytes: error %v", c.limit, err)
+		}
 	}
 }
