@@ -35,8 +35,8 @@ const (
 	collecting = "docs/collecting.md"
 )
 
-// executed are the documents whose commands and programs run, from top to
-// bottom, as if a person typed them in.
+// executed are the documents whose commands run, from top to bottom, as if a
+// person typed them in.
 var executed = []string{"README.md", "CONTRIBUTING.md", "docs/embedding.md", operating, reporting, containers, collecting}
 
 // A block is a fenced block of a document. A comment before it, such as
@@ -85,25 +85,6 @@ func TestDocumentsName(t *testing.T) {
 		for _, m := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(tests, "\nfunc "+m[1]+"(") {
 				t.Errorf("%s names a missing test: %s", document, m[1])
-			}
-		}
-	}
-}
-
-// TestDocumentsGo runs the programs in the documents.
-func TestDocumentsGo(t *testing.T) {
-	for _, document := range executed {
-		for _, b := range blocks(t, document) {
-			if b.language != "go" {
-				continue
-			}
-			file := filepath.Join(t.TempDir(), "main.go")
-			if err := os.WriteFile(file, []byte(b.text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			// This module may import all others and OPA.
-			if _, err := measure.Run(t.Context(), io.Discard, filepath.Join(root, "opa"), nil, "go", "run", file); err != nil {
-				t.Errorf("%s:%d: %v", document, b.line, err)
 			}
 		}
 	}
