@@ -75,7 +75,7 @@ type gap struct {
 func (r *Report) gaps() []gap {
 	g := &r.Inputs.Gaps
 	return slices.DeleteFunc([]gap{
-		{g.Duration, "no readable duration", []logread.Problem{logread.NoMetrics}, "Find out what removes or changes `metrics`."},
+		{g.Duration, "no duration above 0", []logread.Problem{logread.NoMetrics}, "Find out what removes or changes `metrics`."},
 		{g.Metric, "a metric that cannot be read", []logread.Problem{logread.BadMetric, logread.NegativeMetric}, "Find out what removes or changes `metrics`."},
 		{g.Time, "no readable time", []logread.Problem{logread.BadTime}, "Find out what removes or changes `timestamp`."},
 		{g.Result, "no readable result", nil, "Find out what removes, cuts or masks `result`."},
@@ -218,7 +218,7 @@ func (r *Report) NotRun() (all []NotRun) {
 	}{
 		{g.Time == decisions, needsTime, "no decision has a readable time"},
 		{wrapperTimes(r) != "", needsTime, "too many times are those of wrappers"},
-		{g.Duration == decisions, needsDuration, "no decision has a readable duration"},
+		{g.Duration == decisions, needsDuration, "no decision has a duration above 0"},
 		{g.Result == decisions, needsResult, "all results are hidden"},
 		{r.Inputs.Repeats.WithoutID >= decisions, needsID, "no decision has an id"},
 		{r.By != "path", needsPaths, "the groups are not paths"},

@@ -53,21 +53,21 @@ func TestGaps(t *testing.T) {
 		whole  bool   // nothing stands out
 	}{
 		whole: {Gaps{}, "Of 1,000 decisions, all times, durations and results could be read.", "", true},
-		whole + logOf(10, sampleTime+`,"result":true,"metrics":{}`):                                          {Gaps{Duration: 10, Any: 10}, "Of 1,010 decisions, 10 have no readable duration.", "", true},
-		whole + logOf(11, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":0,"counter_x":1}`): {Gaps{Duration: 11, Any: 11}, "Of 1,011 decisions, 11 have no readable duration.", "", false},
+		whole + logOf(10, sampleTime+`,"result":true,"metrics":{}`):                                          {Gaps{Duration: 10, Any: 10}, "Of 1,010 decisions, 10 have no duration above 0.", "", true},
+		whole + logOf(11, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":0,"counter_x":1}`): {Gaps{Duration: 11, Any: 11}, "Of 1,011 decisions, 11 have no duration above 0.", "", false},
 		logOf(100, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":"1 ms","counter_x":1}`): {Gaps{Duration: 100, Metric: 100, Any: 100},
-			"Of 100 decisions, 100 have no readable duration, 100 have a metric that cannot be read (`bad_metric` 100).\n" +
-				"As no decision has a readable duration, these rules did not run, or only in part: `latency_rose`, ",
+			"Of 100 decisions, 100 have no duration above 0, 100 have a metric that cannot be read (`bad_metric` 100).\n" +
+				"As no decision has a duration above 0, these rules did not run, or only in part: `latency_rose`, ",
 			needing(needsDuration), false},
 		whole + logOf(11, sampleTime+`,"result":true,"metrics":{"timer_server_handler_ns":"1 ms","timer_rego_query_eval_ns":1}`): {Gaps{Metric: 11, Any: 11},
 			"Of 1,011 decisions, 11 have a metric that cannot be read (`bad_metric` 11).", "", false},
 		whole + "[" + strings.Repeat(`{"decision_id":"y","x":NaN},`, 12) + "]\n": {Gaps{}, "could be read. Others could not be read: `invalid_json` 12.", "", false}, // one line
 		whole + logOf(11, `"result":true`): {Gaps{Duration: 11, Time: 11, Any: 11},
-			"Of 1,011 decisions, 11 have no readable duration (`no_metrics` 11), 11 have no readable time.", "", false},
+			"Of 1,011 decisions, 11 have no duration above 0 (`no_metrics` 11), 11 have no readable time.", "", false},
 		logOf(1, `"timestamp":"today","result":true,`+sampleMetrics): {Gaps{Time: 1, Any: 1},
 			"Of 1 decision, 1 has no readable time (`bad_timestamp` 1).\nAs no decision has a readable time, ",
 			needing(needsTime), false},
-		logOf(1, `"result":true`): {Gaps{Duration: 1, Time: 1, Any: 1}, "As no decision has a readable duration, ",
+		logOf(1, `"result":true`): {Gaps{Duration: 1, Time: 1, Any: 1}, "As no decision has a duration above 0, ",
 			needing(needsTime, needsDuration), false},
 		logOf(1, `"@timestamp":"2026-01-02T03:04:05Z","result":true,`+sampleMetrics): {Gaps{}, "As too many times are those of wrappers, ",
 			needing(needsTime), false},
