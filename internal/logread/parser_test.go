@@ -4,11 +4,8 @@
 package logread
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -59,15 +56,6 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Lines of which each may begin a field of CSV that goes on in all others are
-// not read again and again.
-func TestLinesLikeCSV(t *testing.T) {
-	text := bytes.Repeat([]byte("x,\"{\"\"a\n"), 5_000)
-	if allocs := testing.AllocsPerRun(1, func() { NewReader(new(collector).options()).Close(text) }); allocs > 15_000 {
-		t.Errorf("%v allocations for %d lines", allocs, 5_000)
-	}
-}
-
 // A file with many keys does not keep a reader from knowing those of the next.
 func TestResetForgets(t *testing.T) {
 	t.Parallel()
@@ -79,25 +67,5 @@ func TestResetForgets(t *testing.T) {
 	r.Read([]byte(event1 + "\n"))
 	if g := r.finder.parsers[0].keys.start.next[0]; g.text == "" || g.key.field != fieldLabels {
 		t.Errorf("%+v", g)
-	}
-}
-
-// Optional fields and metrics do not make the reader take one for another.
-func TestOptionalFields(t *testing.T) {
-	t.Parallel()
-	var text strings.Builder
-	var want result
-	rolls(t, 3000, 3000, func(r *rand.Rand) bool {
-		line := usualEvent(r)
-		text.WriteString(line)
-		alone := readAll(line)
-		alone.Events[0].Line += want.Lines
-		want.Events, want.Problems, want.Lines = append(want.Events, alone.Events...), append(want.Problems, kinds(alone.Problems)...), want.Lines+1
-		return len(alone.Events) == 1
-	})
-	got := readAll(text.String())
-	got.Problems, want.Problems = kinds(got.Problems), kinds(want.Problems)
-	if at := slices.IndexFunc(got.Events, func(e read) bool { return !reflect.DeepEqual(e, want.Events[e.Line-1]) }); at >= 0 || !reflect.DeepEqual(got, want) {
-		t.Fatalf("%d events, want %d; got  %+v\nwant %+v", len(got.Events), len(want.Events), got.Events[max(at, 0)], want.Events[max(at, 0)])
 	}
 }

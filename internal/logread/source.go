@@ -393,7 +393,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 			return i + length, true
 		}
 	case st == broken:
-	case s.openDocument(p, rest):
+	case (s.isFile() || len(rest) == s.reader.maxLength) && s.openDocument(p, rest):
 		return i + 1, true
 	case len(rest) < s.reader.maxLength:
 		kind = Truncated
