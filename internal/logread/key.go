@@ -52,11 +52,14 @@ func (k *keys) reset() {
 
 // guess returns the gap at i if it is one that has followed g, or nil.
 func (g *gap) guess(text []byte, i int, lines bool) *gap {
-	for _, n := range g.next {
+	for j, n := range g.next {
 		if n == nil {
 			break
 		}
 		if hasPrefix(text[i:], n.text) && (lines || !n.lines) {
+			if j > 0 { // so that the most frequent one becomes the first
+				g.next[j-1], g.next[j] = n, g.next[j-1]
+			}
 			return n
 		}
 	}

@@ -91,15 +91,13 @@ func cutProcess(line []byte) (stream, rest []byte, ok bool) {
 	return stream, line[end+len("]: "):], true
 }
 
-// isTimePrefix reports whether a line begins with a time with a zone, and a
-// blank.
+// isTimePrefix reports whether a line begins with what looks like a time with a
+// zone, and a blank.
 func isTimePrefix(line []byte) bool {
-	end := bytes.IndexByte(line[:min(len(line), 40)], ' ')
-	if end < len("2006-01-02T15:04:05Z") || line[4] != '-' {
-		return false
-	}
-	_, hasZone, ok := parseTime(line[:end])
-	return ok && hasZone
+	const day, hour, end = len("2006-01-02"), len("2006-01-02T15"), len("2006-01-02T15:04:05")
+	i := bytes.IndexByte(line[:min(len(line), 40)], ' ')
+	return i > end && isDigit(line[0]) && line[day] == 'T' && line[hour] == ':' && isDigit(line[end-1]) &&
+		(line[i-1] == 'Z' || bytes.ContainsAny(line[end:i], "+-"))
 }
 
 // skipColor cuts a terminal's sequence for a color.

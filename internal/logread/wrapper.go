@@ -130,7 +130,12 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 		f.noteLoss(p)
 	}
 	f.inEvent = inEvent || isEvent
-	members := slices.DeleteFunc(p.members, func(m member) bool { return !f.mayHold(p, &m, n, isEvent) })
+	members := p.members[:0]
+	for i := range p.members {
+		if f.mayHold(p, &p.members[i], n, isEvent) {
+			members = append(members, p.members[i])
+		}
+	}
 	f.several = several || isEvent || len(members) > 1
 	if isEvent {
 		outer := n
