@@ -39,7 +39,7 @@ func TestKnownNames(t *testing.T) {
 			}
 		}
 	}
-	recorded, indirect := recordedNames(t, os.DirFS(opa.Dir))
+	recorded := recordedNames(t, os.DirFS(opa.Dir))
 
 	// Recorded by constants, but not by requests.
 	seldom := map[string]string{
@@ -56,34 +56,6 @@ func TestKnownNames(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if recorded[name] == "" {
 			t.Errorf("OPA does not record %s any more, of %s in metrics/name.go", name, known[name])
-		}
-	}
-	// Where the name is a variable, and so not one of those names.
-	variable := map[string]string{
-		"cmd/bench.go":                      "opa bench: histograms of other metrics",
-		"internal/prometheus/prometheus.go": "passes names on",
-		"v1/ast/compile.go":                 "stages of the compiler, when a policy is activated",
-		"v1/plugins/logs/encoder.go":        "in a collection of the decision logger",
-		"v1/plugins/logs/eventBuffer.go":    "in a collection of the decision logger",
-		"v1/plugins/logs/sizeBuffer.go":     "in a collection of the decision logger",
-		"v1/repl/repl.go":                   "the REPL",
-		"v1/rego/compile/compile.go":        "a method timer, whose calls are counted",
-		"v1/topdown/instrumentation.go":     "methods whose calls are counted",
-		"v1/util/channel/channel.go":        "in a collection of the decision logger",
-	}
-	for _, file := range slices.Sorted(maps.Keys(indirect)) {
-		if variable[file] == "" {
-			t.Errorf("%s records metrics whose names are not constant: name the reason in this test", file)
-		}
-	}
-	for file := range variable {
-		if !indirect[file] {
-			t.Errorf("%s is not an exception any more", file)
-		}
-	}
-	for name := range seldom {
-		if recorded[name] == "" || known[name] != "" {
-			t.Errorf("%s is not an exception any more", name)
 		}
 	}
 }
@@ -103,8 +75,8 @@ var metricKinds = map[string][]string{
 }
 
 // recordedNames returns the metrics that OPA's packages record by constants, as
-// "timer x", with a file of each; and the files that record by variables.
-func recordedNames(t *testing.T, opa fs.FS) (recorded map[string]string, indirect map[string]bool) {
+// "timer x", with a file of each. The names of other metrics are variables.
+func recordedNames(t *testing.T, opa fs.FS) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := fs.WalkDir(opa, ".", func(name string, d fs.DirEntry, err error) error {
@@ -124,24 +96,20 @@ func recordedNames(t *testing.T, opa fs.FS) (recorded map[string]string, indirec
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := constants(files)
-	recorded, indirect = map[string]string{}, map[string]bool{}
+	value, recorded := constants(files), map[string]string{}
 	for file, text := range files {
 		if path.Dir(file) == metricsDir {
 			continue
 		}
 		for _, call := range recordingCalls.FindAllStringSubmatch(text, -1) {
-			name, ok := value(path.Base(path.Dir(file)), call[2])
-			if !ok {
-				indirect[file] = true
-				continue
-			}
-			for _, kind := range metricKinds[call[1]] {
-				recorded[kind+" "+name] = file
+			if name, ok := value(path.Base(path.Dir(file)), call[2]); ok {
+				for _, kind := range metricKinds[call[1]] {
+					recorded[kind+" "+name] = file
+				}
 			}
 		}
 	}
-	return recorded, indirect
+	return recorded
 }
 
 // constants reads the constants of Go files. It returns a function that returns
