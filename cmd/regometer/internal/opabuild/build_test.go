@@ -85,7 +85,7 @@ func TestBuild(t *testing.T) {
 	const built = "building "
 	first := checkBuild(t, "the drop-in", dir, a, "1.5.0  A", built, "built and checked: OPA 1.5.0 has the drop-in\n")
 	checkSameTree(t, dir, before)
-	if _, err := os.Stat(filepath.Join(cacheDir, "build")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(cacheDir, "new-bin")); !os.IsNotExist(err) {
 		t.Errorf("the build left its folder: %v", err)
 	}
 	if path := checkBuild(t, "again", dir, a, "1.5.0  A"); path != first {
@@ -112,7 +112,7 @@ func TestBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeText(t, version, text)
-	writeText(t, filepath.Join(cacheDir, "build", "1", "entry", "opa"), "half of a binary")
+	writeText(t, filepath.Join(cacheDir, "new-bin", "1", "entry", "opa"), "half of a binary")
 	if path := checkBuild(t, "after a killed build", dir, a, "1.5.0  A", built); path != first {
 		t.Errorf("after a killed build: %s", path)
 	}

@@ -8,19 +8,36 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
 
-// The steps fit the release that they are written for.
+// The steps fit the release that they are written for, each also after only
+// those whose subjects its message quotes.
 func TestSeries(t *testing.T) {
 	steps, err := Series()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := changeBySteps(sourceOf(t, NewestVersion), steps); err != nil {
-		t.Fatal(err)
+	source := sourceOf(t, NewestVersion)
+	for i, s := range steps {
+		needed := []Step{s}
+		for _, other := range slices.Backward(steps[:i]) {
+			subject, _, _ := strings.Cut(other.Message, "\n")
+			if len(subject) > 50 {
+				t.Errorf("the subject of %s is long", other.Name)
+			}
+			if slices.ContainsFunc(needed, func(s Step) bool { return strings.Contains(s.Message, strconv.Quote(subject)) }) {
+				needed = append([]Step{other}, needed...)
+			}
+		}
+		for _, some := range [][]Step{steps[:i+1], needed} {
+			if _, err := changeBySteps(source, some); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 	if some, err := firstSteps(len(steps) - 1); len(some) != len(steps)-1 || err != nil {
 		t.Errorf("got %d of %d steps, %v", len(some), len(steps), err)
