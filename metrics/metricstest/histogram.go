@@ -23,7 +23,7 @@ func checkStatistics(t *testing.T, statistics func(num ...int64) any) {
 		got := statistics(values...)
 		checkSummary(t, got, want, values)
 		if !slices.Equal(values, before) {
-			t.Errorf("the function changed its arguments to %.500v", values)
+			t.Errorf("the function changed its arguments to %.500s", fmt.Sprint(values))
 		}
 		clear(got.(map[string]any)) // the caller owns it
 	}
@@ -47,14 +47,10 @@ var summaryCases = []struct {
 }{
 	{nil, summary(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)},
 	{[]int64{7}, summary(1, 7, 7, 7, 0, 7, 7, 7, 7, 7, 7, 7)},
-	{[]int64{0}, summary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)},
-	{[]int64{-5}, summary(1, -5, -5, -5, 0, -5, -5, -5, -5, -5, -5, -5)},
-	{[]int64{20, 10}, summary(2, 10, 20, 15, 5, 15, 20, 20, 20, 20, 20, 20)},
 	{[]int64{4, 1, 3, 2}, summary(4, 1, 4, 2.5, math.Sqrt(1.25), 2.5, 3.75, 4, 4, 4, 4, 4)},
 	{[]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
 		summary(10, 1, 10, 5.5, math.Sqrt(8.25), 5.5, 8.25, 9.9, 10, 10, 10, 10)},
 	{[]int64{-3, 3, -1, 1}, summary(4, -3, 3, 0, math.Sqrt(5), 0, 2.5, 3, 3, 3, 3, 3)},
-	{[]int64{6, 6, 6, 6, 6}, summary(5, 6, 6, 6, 0, 6, 6, 6, 6, 6, 6, 6)},
 	{valueSequences()["ascending"], summary(1028, 0, 1027, 513.5, math.Sqrt((1028*1028-1)/12.),
 		513.5, 770.75, 925.1, 976.55, 1017.71, 1026.971, 1027)},
 }
@@ -80,14 +76,11 @@ func valueSequences() map[string][]int64 {
 		}
 	}
 	add("ascending", func(i int64) int64 { return i })
-	add("descending", func(i int64) int64 { return sampleSize - i })
-	add("small", func(int64) int64 { return rng.Int64N(10) })
 	add("scattered", func(int64) int64 { return rng.Int64N(1e12) - 1e9 })
 	add("skewed", func(int64) int64 { return int64(math.Exp(rng.NormFloat64()*3 + 10)) })
 	add("wide", func(int64) int64 { return rng.Int64() >> (10 + rng.IntN(50)) * (1 - 2*rng.Int64N(2)) })
 	add("constant", func(int64) int64 { return 123_456_789 })
 	add("alternating", func(i int64) int64 { return (1 - i%2*2) * 1e9 })
-	add("zeros", func(int64) int64 { return 0 })
 	return sequences
 }
 
@@ -147,7 +140,7 @@ func summarize(values []int64) map[string]any {
 func checkSummary(t *testing.T, got any, want map[string]any, values []int64) {
 	t.Helper()
 	if err := summaryError(got, want); err != nil {
-		t.Errorf("%v\nfor %d values %.500v", err, len(values), values)
+		t.Errorf("%v\nfor %d values %.500s", err, len(values), fmt.Sprint(values))
 	}
 }
 

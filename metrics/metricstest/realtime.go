@@ -40,8 +40,12 @@ var realTimeBehaviours = []behaviour{
 		check: func(s *script) {
 			const goroutines, updates, names = 4, 2000, 20
 			var stopped [names]atomic.Int64
+			total := s.Counter("total")
 			s.whileReading(func() {
 				inParallel(goroutines, func(g int) {
+					for range 300_000 { // so many take long enough for the goroutines to overlap
+						total.Incr()
+					}
 					for i := range updates {
 						name := strconv.Itoa(i % names)
 						s.Timer(name).Start()
@@ -54,7 +58,7 @@ var realTimeBehaviours = []behaviour{
 					}
 				})
 			})
-			want := map[string]any{"histogram_full": int64(goroutines * updates)}
+			want := map[string]any{"histogram_full": int64(goroutines * updates), "counter_total": uint64(goroutines * 300_000)}
 			for i := range stopped {
 				want[fmt.Sprint("timer_", i, "_ns")] = stopped[i].Load()
 				want[fmt.Sprint("counter_", i)] = uint64(updates / names * (0 + 1 + 2 + 3 + goroutines))

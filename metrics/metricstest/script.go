@@ -155,7 +155,7 @@ func (x *metric) checkValue(got any) {
 		err = fmt.Errorf("the value is %T %v, want %d", got, got, x.number)
 	}
 	if err != nil {
-		x.Errorf("%.50q: %v\nfor %d values %.500v", x.key, err, len(x.values), x.values)
+		x.Errorf("%.50q: %v\nfor %d values %.500s", x.key, err, len(x.values), fmt.Sprint(x.values))
 	}
 }
 
