@@ -251,7 +251,7 @@ func TestLostLabels(t *testing.T) {
 		{rules("a", "b"), "p/a p/b x nowhere", ""},
 		{"package p\na := input.x\nz := input.x", "p/z", "p/b"},
 		{"package p\nz := input.x", "p/y", "p/a"},
-		{rules("r", "s", "t"), "p/r", "p/z"}, // each counts as p
+		{rules("r", "s", "t"), "p/t", "p/z"}, // each counts as p
 		{rules("r", "s"), "", ""},            // the label p was no rule
 	} {
 		before := p.logged(logging.Warn)
