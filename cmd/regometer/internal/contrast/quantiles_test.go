@@ -48,6 +48,9 @@ func TestInterval(t *testing.T) {
 			if !(wideLow <= low && low < d && d < high && high <= wideHigh) {
 				t.Errorf("round %d, q %v: %v to %v to %v, wider %v to %v", round, q, low, d, high, wideLow, wideHigh)
 			}
+			if c := c.Compare(q, 0.001); (c.Low <= 0 && 0 <= c.High) != (c.P >= 0.001) {
+				t.Errorf("round %d, q %v: %+v", round, q, c)
+			}
 			near := func(a, b float64) bool { return a == b || math.Abs(a-b) < 0.01 }
 			if !near(low, -backHigh) || !near(high, -backLow) {
 				t.Errorf("round %d, q %v: %v to %v, swapped %v to %v", round, q, low, high, backLow, backHigh)
@@ -73,6 +76,21 @@ func TestCoverage(t *testing.T) {
 		if in < rounds*85/100 || in > rounds*97/100 { // 3 standard deviations
 			t.Errorf("q %v: %d of %d intervals contain the change", q, in, rounds)
 		}
+	}
+}
+
+// TestFewSlices: the side of fewer slices decides how far a difference has to
+// go, in standard errors: here further than there can be.
+func TestFewSlices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	few, many := sample(t, rng, 8, 40, 1), sample(t, rng, 60, 40, 1)
+	c := quantilesOf(t, few, many)
+	if low, high := c.interval(0.5, 1e-6); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+		t.Errorf("8 slices and 60: from %v to %v", low, high)
+	}
+	c = quantilesOf(t, many, many)
+	if low, high := c.interval(0.5, 1e-6); math.IsInf(low, -1) || math.IsInf(high, 1) {
+		t.Errorf("60 slices each: from %v to %v", low, high)
 	}
 }
 

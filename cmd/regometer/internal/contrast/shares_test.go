@@ -6,6 +6,7 @@ package contrast
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -147,6 +148,10 @@ func TestParts(t *testing.T) {
 		if t.Logf("%+v: %d alarms, %d changes seen in %d", tt, alarms, seen, rounds); alarms > rounds*4/100 || seen < rounds*8/10 {
 			t.Errorf("%+v: %d alarms, %d changes seen in %d", tt, alarms, seen, rounds)
 		}
+	}
+	// Decisions that come more evenly than at random count as independent.
+	if p := Parts(slices.Repeat([]Count{{10, 5}}, 100), slices.Repeat([]Count{{10, 6}}, 5)); p < 0.1 {
+		t.Errorf("6 of 10 in five slices: %v", p)
 	}
 	if p := Parts([]Count{{10, 0}}, []Count{{10, 0}}); p != 1 {
 		t.Errorf("none and none: %v", p)
