@@ -64,7 +64,7 @@ func serverMissing(r *Report) (f Finding) {
 		replaced := slices.ContainsFunc(list, func(o Member) bool {
 			return o.First > x.First && o.First >= x.Last-within && o.First <= x.Last+within
 		})
-		if !replaced && own/max(1, during)*after >= silentExpect {
+		if !replaced && own/max(1, during)*after >= silentExpect && r.To-x.Last > 2*r.longestPause(x.Name) {
 			missing = append(missing, x)
 		}
 	}
@@ -86,6 +86,21 @@ func serverMissing(r *Report) (f Finding) {
 		}))
 	r.suggest(&f, r.servers.by(), nil, time.Time{}, time.Time{})
 	return f
+}
+
+// longestPause returns the longest time between two decisions of a server in the
+// sample. A server that was silent before, such as at night, is not missing.
+func (r *Report) longestPause(server string) (longest int64) {
+	var before *sampled
+	for i := range r.sample.kept {
+		if d := &r.sample.kept[i]; r.servers.name(r.sample.name(d, ofServer)) == server {
+			if before != nil {
+				longest = max(longest, d.time-before.time)
+			}
+			before = d
+		}
+	}
+	return longest
 }
 
 // clockOff reports a server whose first and last decisions are as much before

@@ -198,6 +198,12 @@ var healthyScenes = []struct {
 			}
 		})
 	}},
+	{"more servers by day, 2 days", func(s *scene, _ *rand.Rand) {
+		s.span = 2 * day
+		s.weight = wave(s.span, day, 0.8)
+		all := float64(len(s.servers))
+		s.before = func(r *rand.Rand, d *decision) { d.server = s.servers[r.IntN(int(math.Ceil(all*s.weight(d.x))))] }
+	}},
 	{"any traffic", func(s *scene, r *rand.Rand) {
 		s.span = time.Duration((1 + 47*r.Float64()) * float64(time.Hour))
 		s.servers, s.clients = nil, 50
