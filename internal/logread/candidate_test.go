@@ -104,6 +104,12 @@ func TestTable(t *testing.T) {
 		"id,log.decision_id,log.path,log.result\n1,d,p,\n1,d,p,\"{\"\"allow\"\": tr\"\n1,d,p,[tr\n1,d,p,tr\n": "p undefined; p hidden; p hidden; p result; no_metrics at 2; no_metrics at 3; no_metrics at 4; no_metrics at 5",
 		"decision_id,path\nd,p\npath,decision_id\nq,e\n":                                                      "p hidden; q hidden; no_metrics at 2; no_metrics at 4", // joined files
 		"opa.input.decision_id,opa.input.path\ne,evil\n":                                                      "",
+		// Snowflake, Athena, DuckDB, and a cell of many lines.
+		"\"DECISION_ID\",\"PATH\",\"RESULT\",\"TIMER_A_NS\"\n\"d\",\"p\",\"true\",\"5\"\n":                                            "p allowed 5",
+		"decision_id,path,result,metrics,labels\nd,p,{allow=true},\"{timer_a_ns=5, timer_b_ns=6}\",{id=x}\n":                          "p allowed 5 6",
+		"decision_id,path,result,metrics\nd,p,\"{'allow': false, 'x': y}\",{'timer_a_ns': 5}\ne,p,true,\"{timer_a_ns=5, b={c=1}}\"\n": "p denied 5; p allowed; no_metrics at 3",
+		"event\n\"" + strings.ReplaceAll(pretty(full), `"`, `""`) + "\"\nx\n" + full + "\n":                                           "full allowed 5; full allowed 5",
+		"time,event\n1,2\n" + full + "\n3\nopa | " + full + "\n4,5\n":                                                                 "full allowed 5; full allowed 5",
 		// These are no tables.
 		"@timestamp,path,decision_id,metrics.timer_a_ns\n\"Jan 2, 2026 @ 03:04:05.000\",p,d,\"1,234,567\"\n": "p hidden" + timed + " 1234567; no_zone at 2; wrapper_time at 2", // Kibana
 		"x\ndecision_id,path\nd,p\n": "", "time,message\n1,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\n": "full allowed 5",

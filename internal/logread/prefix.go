@@ -157,7 +157,7 @@ func isOpen(text []byte) bool {
 }
 
 // isClosing reports whether a text only closes a quotation or a line.
-func isClosing(text []byte) bool { return len(bytes.TrimLeft(skipColor(text), " \t\r\"')>")) == 0 }
+func isClosing(text []byte) bool { return len(bytes.TrimLeft(skipColor(text), " \t\r\"')>;")) == 0 }
 
 // quotation returns the text in the quotation that begins at i, if it is of an
 // object and a value of logfmt or of Fluent Bit's standard output, a field of

@@ -40,6 +40,11 @@ func tableOf(line []byte) *table {
 	for _, comma := range []byte(",;\t|") {
 		t := &table{comma: comma}
 		t.names = t.cells(line)
+		for i, name := range t.names {
+			if bytes.Equal(name, bytes.ToUpper(name)) { // Snowflake
+				t.names[i] = bytes.ToLower(name)
+			}
+		}
 		has := func(is func(name []byte) bool) bool { return slices.ContainsFunc(t.names, is) }
 		hasID := has(func(name []byte) bool { return fieldOf(name) == fieldDecisionID || outerOf(name) != nil })
 		hasMetrics := has(func(name []byte) bool {
@@ -48,11 +53,13 @@ func tableOf(line []byte) *table {
 		})
 		hasTarget := has(func(name []byte) bool { return fieldOf(name) == fieldPath || fieldOf(name) == fieldQuery })
 		t.isKnown = hasID || hasMetrics && hasTarget
-		if len(t.names) > 1 && (t.isKnown || found == nil && !has(func(name []byte) bool { return !columnName.Match(name) })) {
+		isOne := len(t.names) == 1 && comma == ','
+		if t.isKnown && len(t.names) > 1 || found == nil && (isOne || len(t.names) > 1) && !has(func(name []byte) bool { return !columnName.Match(name) }) {
 			if at := slices.IndexFunc(t.names, func(name []byte) bool { return outerOf(name) != nil }); at >= 0 {
 				t.outer = outerOf(t.names[at])
 			}
 			t.noResult = !has(func(name []byte) bool { return bytes.Contains(name, []byte("result")) })
+			t.isKnown = t.isKnown && !isOne
 			if found = t; t.isKnown {
 				break
 			}
@@ -204,14 +211,14 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	record, p := rest[:n], &s.reader.finder.parsers[s.index()]
 	cells := t.cells(record)
 	var joined *table
-	if containsAny(record, names) {
+	if t.isKnown && containsAny(record, names) {
 		joined = tableOf(record)
 	}
 	switch {
 	case joined != nil: // another file begins
 		s.reader.table = joined
 		s.noteOther(record, 1)
-	case !t.isKnown && len(cells) != len(t.names):
+	case !t.isKnown && (len(cells) != len(t.names) || len(cells) == 1 && record[0] != '"'):
 		s.reader.table = nil // the first line was something else
 		return i, true
 	case i+n == len(text) && end && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
