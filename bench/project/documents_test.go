@@ -82,8 +82,8 @@ func TestDocumentsName(t *testing.T) {
 				t.Errorf("%s: %v", document, err)
 			}
 		}
-		for _, m := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(text, -1) {
-			if !strings.Contains(tests, "\nfunc "+m[1]+"(") {
+		for _, m := range regexp.MustCompile("(?:`|-run )(Test\\w+)").FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(tests, "\nfunc "+m[1]) {
 				t.Errorf("%s names a missing test: %s", document, m[1])
 			}
 		}
