@@ -6,7 +6,6 @@ package groupby
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"unicode/utf8"
 
@@ -61,11 +60,11 @@ type Groups struct {
 // Limits bounds the memory of Groups. 0 stands for the default.
 type Limits struct {
 	// Groups limits the keys with a group of their own. The default is 65,536.
-	Groups int `json:"groups"`
+	Groups int
 	// Names limits the stages, and also the counters, that keep their own name
 	// although they are not in the tables. With more groups than Cells, the
 	// limit is Names·Cells/groups, and at least one. The default is 256.
-	Names int `json:"names"`
+	Names int
 	// Width is the smallest width of a slice, in ns. It is doubled, and slices
 	// are merged, until at most Slices slices have decisions and there are at
 	// most Cells/(g·(1+n/64)) slices, or one. Here g is the number of groups
@@ -73,41 +72,18 @@ type Limits struct {
 	// that is not in the tables. Slices begin at multiples of their width since
 	// 1970. A width that cannot be doubled in an int64 stays, so there may be
 	// up to four slices in any case. The default is one minute.
-	Width int64 `json:"width"`
+	Width int64
 	// Slices and Cells limit the slices, as Width describes. The defaults are
 	// 240 and 32,768.
-	Slices int `json:"slices"`
-	Cells  int `json:"cells"`
+	Slices int
+	Cells  int
 }
 
-// Within reports whether all limits are at most those of o, except the width.
-func (l Limits) Within(o Limits) bool {
-	return l.Groups <= o.Groups && l.Names <= o.Names && l.Slices <= o.Slices && l.Cells <= o.Cells
-}
-
-// maxLimit is the highest limit, so that the product of two limits fits an
-// int64.
-const maxLimit = 1 << 30
-
-// setDefault replaces a limit of 0 by its default. It fails if the limit is out
-// of range.
-func setDefault[T int | int64](name string, limit *T, fallback, most T) error {
-	if *limit < 0 || *limit > most {
-		return fmt.Errorf("limits: %s is %d: it must be 0, which stands for %d, or from 1 to %d", name, *limit, fallback, most)
-	}
-	*limit = cmp.Or(*limit, fallback)
-	return nil
-}
-
-// New returns empty groups. It fails if a limit is out of range. The error
-// names the limit.
-func New(l Limits) (*Groups, error) {
-	if err := cmp.Or(
-		setDefault("Groups", &l.Groups, 65_536, maxLimit), setDefault("Names", &l.Names, 256, maxLimit),
-		setDefault("Width", &l.Width, 60e9, math.MaxInt64),
-		setDefault("Slices", &l.Slices, 240, maxLimit), setDefault("Cells", &l.Cells, 32768, maxLimit),
-	); err != nil {
-		return nil, err
+// New returns empty groups. No limit may be above 2^30, except the width.
+func New(l Limits) *Groups {
+	l = Limits{
+		Groups: cmp.Or(l.Groups, 65_536), Names: cmp.Or(l.Names, 256), Width: cmp.Or(l.Width, 60e9),
+		Slices: cmp.Or(l.Slices, 240), Cells: cmp.Or(l.Cells, 32_768),
 	}
 	other := &group{key: rollup.Other, period: never}
 	return &Groups{
@@ -117,7 +93,7 @@ func New(l Limits) (*Groups, error) {
 		other:  other,
 		width:  l.Width,
 		begins: map[int64]struct{}{},
-	}, nil
+	}
 }
 
 // Add adds a decision. Its time is in ns since 1970, or logread.NoTime. Add
@@ -254,14 +230,11 @@ func (g *Groups) fit() {
 }
 
 // Merge adds the groups of o, which must have the same limits. The caller must
-// not use o afterwards. Merge fails, and changes nothing, if g is o, if the
-// limits differ, or if the counts of both may exceed 64 bits.
+// not use o afterwards. Merge fails, and changes nothing, if g is o, or if the
+// counts of both may exceed 64 bits.
 func (g *Groups) Merge(o *Groups) error {
 	if g == o {
 		return errors.New("groups cannot be merged with themselves")
-	}
-	if g.limits != o.limits {
-		return errors.New("the groups have other limits: make both with the same limits")
 	}
 	sums := g.sums
 	if err := sums.add(o.sums); err != nil {
@@ -299,9 +272,6 @@ func (g *Groups) put(x *group) {
 		g.displace(x)
 	}
 }
-
-// Limits returns the limits, with the defaults filled in.
-func (g *Groups) Limits() Limits { return g.limits }
 
 // Width returns the width of the slices, in ns.
 func (g *Groups) Width() int64 { return g.width }

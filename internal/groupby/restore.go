@@ -33,20 +33,15 @@ func (s *sums) add(o sums) error {
 	return nil
 }
 
-// Restore returns empty groups with the limits, the width of slices and the
-// overflow of saved groups. It fails if these are invalid. [Groups.Insert] adds
-// the saved groups.
-func Restore(l Limits, width int64, o Overflow) (*Groups, error) {
-	g, err := New(l)
-	if err != nil {
-		return nil, err
-	}
+// Restore gives empty groups the width of slices and the overflow of saved
+// groups. It fails if these are invalid. [Groups.Insert] adds the saved groups.
+func (g *Groups) Restore(width int64, o Overflow) error {
 	factor := width / g.width
 	if width <= 0 || width != g.width*factor || bits.OnesCount64(uint64(factor)) != 1 {
-		return nil, fmt.Errorf("the width of the slices is %d ns: it must be %d ns, doubled any number of times", width, g.width)
+		return fmt.Errorf("the width of the slices is %d ns: it must be %d ns, doubled any number of times", width, g.width)
 	}
 	g.width, g.overflow = width, o
-	return g, g.sums.add(sums{counts: addSaturated(o.Decisions, o.Stages)})
+	return g.sums.add(sums{counts: addSaturated(o.Decisions, o.Stages)})
 }
 
 // Part is a saved group that is being added to Groups.

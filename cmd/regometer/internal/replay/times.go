@@ -20,7 +20,7 @@ type durations struct {
 }
 
 func newDurations() durations {
-	g, _ := groupby.New(groupby.Limits{Groups: maxPaths, Cells: 4 * maxPaths}) // these limits are valid
+	g := groupby.New(groupby.Limits{Groups: maxPaths, Cells: 4 * maxPaths})
 	return durations{Groups: g, metric: g.Metric([]byte(evaluation))}
 }
 

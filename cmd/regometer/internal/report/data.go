@@ -43,24 +43,34 @@ type Data struct {
 // and maxPaths the paths that have outcomes of their own beside other groups.
 const maxRevisions, maxPaths = 256, 4096
 
+// groupLimits are those of the groups. A test lowers them.
+var groupLimits groupby.Limits
+
 // newData returns empty data.
-func newData(o *Options) (*Data, error) {
-	groups, err := groupby.New(o.Limits)
-	if err != nil {
-		return nil, err
+func newData(o *Options) *Data {
+	x := &Data{
+		by: o.By, groups: groupby.New(groupLimits), revisions: groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}), servers: new(names),
+		clients: new(names), slowest: slowest{Limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
 	}
-	revisions, _ := groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}) // these limits are valid
-	var paths, whole *groupby.Groups
 	if o.By != "path" {
-		paths, _ = groupby.New(groupby.Limits{Groups: maxPaths, Cells: 4 * maxPaths})
+		x.paths = groupby.New(groupby.Limits{Groups: maxPaths, Cells: 4 * maxPaths})
 	}
 	if inSeveral(o.By) {
-		whole, _ = groupby.New(o.Limits)
+		x.whole = groupby.New(groupLimits)
 	}
-	return &Data{
-		by: o.By, groups: groups, revisions: revisions, paths: paths, servers: new(names), clients: new(names), whole: whole,
-		slowest: slowest{Limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
-	}, nil
+	return x
+}
+
+// A table is one of the Groups of Data, with its name in a file.
+type table struct {
+	name string
+	*groupby.Groups
+}
+
+// tables returns the tables. Data with groups of one kind have the same ones.
+func (x *Data) tables() []table {
+	all := []table{{"groups", x.groups}, {"revisions", x.revisions}, {"paths", x.paths}, {"whole", x.whole}}
+	return slices.DeleteFunc(all, func(t table) bool { return t.Groups == nil })
 }
 
 // widen widens the period from first to last so that it contains a time, unless
@@ -86,13 +96,10 @@ func (x *Data) Merge(o *Data) error {
 		return fmt.Errorf("one has the %d slowest decisions, the other the %d slowest: make both with the same --slowest",
 			x.slowest.Limit, o.slowest.Limit)
 	}
-	_, tables := x.tables()
-	_, others := o.tables()
-	for i, of := range tables {
-		if *of != nil {
-			if err := (*of).Merge(*others[i]); err != nil {
-				return err
-			}
+	others := o.tables()
+	for i, t := range x.tables() {
+		if err := t.Merge(others[i].Groups); err != nil {
+			return err
 		}
 	}
 	x.servers.merge(o.servers)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/verdicts"
 )
@@ -55,8 +54,6 @@ type Options struct {
 	Strict bool
 	// Workers is the number of goroutines that read. 0 stands for GOMAXPROCS.
 	Workers int
-	// Limits bounds the memory of the groups.
-	Limits groupby.Limits
 
 	// Progress, if not nil, is called a few times a second.
 	Progress func(Progress)

@@ -62,9 +62,7 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	}
 	workers, groups := make([]*worker, o.Workers), make([]*groupby.Groups, o.Workers)
 	for i := range workers {
-		if workers[i], err = newWorker(r); err != nil {
-			return nil, err
-		}
+		workers[i] = newWorker(r)
 		groups[i] = workers[i].sum.groups
 	}
 	groupby.ShareRoom(groups...)

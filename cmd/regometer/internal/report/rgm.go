@@ -48,7 +48,6 @@ type savedHead struct {
 
 type savedTable struct {
 	Table    string           `json:"table"`
-	Limits   groupby.Limits   `json:"limits"`
 	Width    int64            `json:"width"`
 	Overflow groupby.Overflow `json:"overflow"`
 }
@@ -88,12 +87,6 @@ type savedStage struct {
 	counts  []uint64 // of all buckets from the first on
 }
 
-// tables returns the groups of x, by the names that they have in a file. Some
-// may be nil.
-func (x *Data) tables() (names [4]string, tables [4]**groupby.Groups) {
-	return [4]string{"groups", "revisions", "paths", "whole"}, [4]**groupby.Groups{&x.groups, &x.revisions, &x.paths, &x.whole}
-}
-
 var marshalers = json.WithMarshalers(json.MarshalToFunc(writeStage))
 
 // writeJSON writes x. Data with the same content give the same bytes.
@@ -103,23 +96,18 @@ func (x *Data) writeJSON(w io.Writer) error {
 		Slowest: x.slowest, Largest: x.largest, Servers: x.servers.save(), Clients: x.clients.save(),
 	}
 	x.saveSample(&s)
-	names, tables := x.tables()
-	for i, name := range names {
-		if g := *tables[i]; g != nil {
-			s.Tables = append(s.Tables, savedTable{name, g.Limits(), g.Width(), g.Overflow()})
-		}
+	tables := x.tables()
+	for _, t := range tables {
+		s.Tables = append(s.Tables, savedTable{t.name, t.Width(), t.Overflow()})
 	}
 	enc := jsontext.NewEncoder(&limitedWriter{w, maxHead}, jsontext.AllowInvalidUTF8(true))
 	if err := json.MarshalEncode(enc, &s); err != nil {
 		return err
 	}
 	enc.Reset(&limitedWriter{w, maxJSON}, jsontext.AllowInvalidUTF8(true))
-	for i, name := range names {
-		if *tables[i] == nil {
-			continue
-		}
-		for g := range (*tables[i]).All(true) {
-			line := savedSlice{Table: name, Key: g.Key, From: g.First, To: g.Last, Sizes: g.Sizes}
+	for _, t := range tables {
+		for g := range t.All(true) {
+			line := savedSlice{Table: t.name, Key: g.Key, From: g.First, To: g.Last, Sizes: g.Sizes}
 			for _, e := range g.Errors {
 				line.Errors = append(line.Errors, savedError(e))
 			}
@@ -127,7 +115,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 				if err := json.MarshalEncode(enc, &line, marshalers); err != nil {
 					return err
 				}
-				line = savedSlice{Table: name, Key: g.Key}
+				line = savedSlice{Table: t.name, Key: g.Key}
 			}
 		}
 	}
@@ -228,27 +216,23 @@ func readJSON(r *io.LimitedReader) (*Data, error) {
 
 // restore returns the data without the groups' slices.
 func (s *savedHead) restore() (*Data, error) {
-	x := &Data{by: s.By, interrupted: s.Interrupted, inputs: s.Inputs, slowest: s.Slowest, largest: s.Largest, ids: decisionIDs{set: new(keySet)}}
+	if _, err := keyOf(s.By); err != nil {
+		return nil, err
+	}
+	x := newData(&Options{By: s.By})
+	x.interrupted, x.inputs, x.slowest, x.largest = s.Interrupted, s.Inputs, s.Slowest, s.Largest
 	x.inputs.Problems, x.inputs.Repeats = nil, Repeats{}
 	for _, p := range s.Inputs.Problems {
 		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
 	}
-	names, tables := x.tables()
-	for _, t := range s.Tables {
-		i := slices.Index(names[:], t.Table)
-		if most, _ := groupby.New(groupby.Limits{}); i < 0 || !t.Limits.Within(most.Limits()) {
-			return nil, fmt.Errorf("the table %.80q is unknown, or has limits that are too high", t.Table)
+	tables := x.tables()
+	for i, t := range s.Tables {
+		if len(s.Tables) != len(tables) || t.Table != tables[i].name {
+			return nil, errors.New("it has other tables than its groups need")
 		}
-		var err error
-		if *tables[i], err = groupby.Restore(t.Limits, t.Width, t.Overflow); err != nil {
+		if err := tables[i].Restore(t.Width, t.Overflow); err != nil {
 			return nil, err
 		}
-	}
-	if _, err := keyOf(x.by); err != nil {
-		return nil, err
-	}
-	if x.groups == nil || x.revisions == nil || (x.paths == nil) != (x.by == "path") || (x.whole == nil) == inSeveral(x.by) {
-		return nil, errors.New("it lacks tables, or has one too many")
 	}
 	servers, errServers := s.Servers.restore()
 	clients, errClients := s.Clients.restore()
@@ -258,16 +242,16 @@ func (s *savedHead) restore() (*Data, error) {
 
 // insert begins to add a saved group.
 func (x *Data) insert(line *savedSlice) (*groupby.Part, error) {
-	names, tables := x.tables()
-	i := slices.Index(names[:], line.Table)
-	if i < 0 || *tables[i] == nil {
+	tables := x.tables()
+	i := slices.IndexFunc(tables, func(t table) bool { return t.name == line.Table })
+	if i < 0 {
 		return nil, fmt.Errorf("there is no table %.80q", line.Table)
 	}
 	g := groupby.Group{Key: line.Key, First: line.From, Last: line.To, Sizes: line.Sizes}
 	for _, e := range line.Errors {
 		g.Errors = append(g.Errors, stages.ErrorTotal(e))
 	}
-	return (*tables[i]).Insert(&g)
+	return tables[i].Insert(&g)
 }
 
 func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {

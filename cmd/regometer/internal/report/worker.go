@@ -45,11 +45,8 @@ var maxNamed = 16 << 20
 // evaluationKey is the metric whose values are kept for each revision.
 const evaluationKey = "timer_rego_query_eval_ns"
 
-func newWorker(r *reading) (*worker, error) {
-	sum, err := newData(&r.Options)
-	if err != nil {
-		return nil, err
-	}
+func newWorker(r *reading) *worker {
+	sum := newData(&r.Options)
 	sum.ids.set = r.keys
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
@@ -71,7 +68,7 @@ func newWorker(r *reading) (*worker, error) {
 	w.reader = logread.NewReader(o)
 	w.evaluation = w.metric([]byte(evaluationKey))
 	w.inRevisions = sum.revisions.Metric([]byte(evaluationKey))
-	return w, nil
+	return w
 }
 
 // place returns a function that returns the place of an event of the part.

@@ -235,7 +235,7 @@ func TestReadAlike(t *testing.T) {
 	keys, size, bytes, most := maxKeys, sampleSize, sampleBytes, maxNames
 	defer func() {
 		leastPart, greatestPart, maxNamed = least, greatest, named
-		maxKeys, sampleSize, sampleBytes, maxNames = keys, size, bytes, most
+		maxKeys, sampleSize, sampleBytes, maxNames, groupLimits = keys, size, bytes, most, groupby.Limits{}
 	}()
 	seeds := uint64(16)
 	if race.Enabled {
@@ -251,9 +251,9 @@ func TestReadAlike(t *testing.T) {
 		o := Options{
 			Inputs: files, Slowest: 1 + m.IntN(40), Strict: m.IntN(4) == 0,
 			By: m.oneOf("path", "stage", "bundle", "requested_by", "hour", "day", "label:team"),
-			Limits: groupby.Limits{
-				Groups: 1 + m.IntN(30), Names: 1 + m.IntN(8), Width: 1 + m.Int64N(1<<m.IntN(50)), Slices: 1 + m.IntN(20), Cells: 1 + m.IntN(100),
-			},
+		}
+		groupLimits = groupby.Limits{
+			Groups: 1 + m.IntN(30), Names: 1 + m.IntN(8), Width: 1 + m.Int64N(1<<m.IntN(50)), Slices: 1 + m.IntN(20), Cells: 1 + m.IntN(100),
 		}
 		if m.IntN(3) == 0 {
 			o.Paths = []string{"p"}
@@ -482,10 +482,7 @@ func TestNumbersBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWorker(&reading{Options: o, sample: newSampleLimit(), keys: new(keySet)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorker(&reading{Options: o, sample: newSampleLimit(), keys: new(keySet)})
 	w.part = &part{input: &input{}}
 	const perEvent = 1000
 	long, most := strings.Repeat("x", 500), 0
