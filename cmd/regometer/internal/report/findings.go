@@ -147,11 +147,6 @@ func (f *Finding) setTimes(from, to int64) {
 	}
 }
 
-// scanned reports whether a scan has a finding of one of the rules.
-func (r *Report) scanned(rules ...string) bool {
-	return slices.ContainsFunc(r.byScan, func(f Finding) bool { return slices.Contains(rules, f.Rule) })
-}
-
 // slowerElsewhere reports whether a scan says which decisions are usually slow.
 func (r *Report) slowerElsewhere() bool {
 	return slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Figures["factor"] > 0 && f.Severity == Fault })

@@ -173,7 +173,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		f.Text = strings.ToUpper(f.Text[:1]) + f.Text[1:]
 	}
 	if f.Text = when + f.Text; c.again >= 2 {
-		f.Text += fmt.Sprintf(" It happened %s more.", text.Plural(c.again, "time"))
+		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
 		f.Figures["again"] = float64(c.again)
 	}
 	if !s.complete {
