@@ -138,65 +138,72 @@ func is(o outcome.Outcome) func(*decision) bool {
 	return func(d *decision) bool { return d.outcome == o }
 }
 
-func makes(o outcome.Outcome) func(*rand.Rand, *decision, float64) {
-	return func(_ *rand.Rand, d *decision, _ float64) { d.outcome = o }
+// allows returns a fault that changes the share of allowed decisions to one of
+// some sizes, so that an outcome becomes more frequent.
+func allows(name string, rises outcome.Outcome, f fault, to ...float64) fault {
+	f = ends(name, rises, f, to...)
+	f.share, f.edit = nil, func(r *rand.Rand, d *decision, v float64) { d.setAllowed(r, v/100) }
+	return f
 }
 
-func allow(r *rand.Rand, d *decision, v float64) { d.setAllowed(r, v/100) }
-
-func slower(_ *rand.Rand, d *decision, v float64) {
-	d.eval *= v
-	d.http *= v
+// ends returns a fault in which a share of the decisions have an outcome.
+func ends(name string, o outcome.Outcome, f fault, percents ...float64) fault {
+	rule := map[outcome.Outcome]string{outcome.Failed: "errors"}[o]
+	if rule == "" {
+		rule = o.String()
+	}
+	f.name, f.sizes, f.rules = name, sizes("%v %%", percents...), []string{rule + "_rose", rule + "_high"}
+	f.counts, f.exact, f.share = is(o), true, func(_ *scene, v float64) float64 { return v / 100 }
+	f.edit = func(_ *rand.Rand, d *decision, _ float64) { d.outcome = o }
+	return f
 }
 
-func slowerHTTP(_ *rand.Rand, d *decision, v float64) {
-	if d.http >= fromCache {
+// slows returns a fault that makes decisions slower.
+func slows(name, rule string, f fault, times ...float64) fault {
+	f.name, f.sizes, f.rules = name, sizes("%v times", times...), []string{rule}
+	f.edit = func(_ *rand.Rand, d *decision, v float64) {
+		d.eval *= v
 		d.http *= v
 	}
+	return f
 }
 
-// uncached sets the share of calls of http.send that no cache answers.
-func uncached(share float64) func(*truth, *rand.Rand) {
-	return func(t *truth, _ *rand.Rand) { t.paths[3].http = share }
+// slowsHTTP returns a fault that makes the calls of http.send slower that no
+// cache answers, a share of all.
+func slowsHTTP(name string, uncached float64) fault {
+	f := slows(name, "latency_rose", fault{ofPath: httpPath}, 10, 5, 3)
+	f.more = func(t *truth, _ *rand.Rand) { t.paths[3].http = uncached }
+	f.edit = func(_ *rand.Rand, d *decision, v float64) {
+		if d.http >= fromCache {
+			d.http *= v
+		}
+	}
+	return f
 }
 
-// The names of rules that are right for a group of faults. A change of a name
-// belongs here.
-var (
-	denyRules  = []string{"denied_rose", "denied_high"}
-	undefRules = []string{"undefined_rose", "undefined_high", "path_undefined"}
-)
-
-// faults are all kinds of faults.
+// faults are all kinds of faults. A change of a rule's name belongs here.
 var faults = []fault{
-	{name: "allowed 80 % → less, new revision", sizes: sizes("%v %%", 30, 60, 74),
-		rules: denyRules, ofPath: firstPath, ofRevision: true, counts: is(outcome.Denied), exact: true, edit: allow},
-	{name: "allowed 97 % → less, new revision", sizes: sizes("%v %%", 20, 85, 94),
-		rules: denyRules, ofPath: rbacPath, ofRevision: true, counts: is(outcome.Denied), exact: true, edit: allow},
-	{name: "allowed 40 % → more, new revision", sizes: sizes("%v %%", 100, 70, 47),
-		rules: []string{"allowed_rose", "allowed_high"}, ofPath: thirdPath, ofRevision: true,
-		counts: is(outcome.Allowed), exact: true, edit: allow},
-	{name: "allowed 80 % → less, one server", sizes: sizes("%v %%", 30, 60, 70),
-		rules: denyRules, ofPath: firstPath, ofServer: true, counts: is(outcome.Denied), exact: true, edit: allow},
-	{name: "allowed 80 % → less, one client", sizes: sizes("%v %%", 30, 60, 70),
-		rules: denyRules, ofPath: firstPath, ofClient: 3, counts: is(outcome.Denied), exact: true, edit: allow},
-	{name: "allowed 90 % → less, one path", sizes: sizes("%v %%", 30, 60, 80),
-		rules: denyRules, ofPath: httpPath, counts: is(outcome.Denied), exact: true, edit: allow},
-	{name: "undefined rises on a path", sizes: sizes("%v %%", 30, 8, 2),
-		rules: []string{"undefined_rose"}, ofPath: firstPath, counts: is(outcome.Undefined), exact: true,
-		share: percent, edit: makes(outcome.Undefined)},
-	{name: "errors rise on a path", sizes: sizes("%v %%", 30, 8, 2),
-		rules: []string{"errors_rose"}, ofPath: rbacPath, counts: is(outcome.Failed), exact: true,
-		share: percent, edit: makes(outcome.Failed)},
-	{name: "cancelled rises from 0 on a path", sizes: sizes("%v %%", 30, 8, 2),
-		rules: []string{"cancelled_rose"}, ofPath: thirdPath, counts: is(outcome.Cancelled), exact: true,
-		share: percent, edit: makes(outcome.Cancelled)},
-	{name: "one client slow for 20 minutes, 150 decisions", sizes: sizes("%v times", 20, 8, 3),
-		rules: []string{"client_slower"}, ofClient: 16, seconds: 20 * minute, edit: slower},
-	{name: "http.send slower, uncached", sizes: sizes("%v times", 10, 5, 3),
-		rules: []string{"latency_rose"}, ofPath: httpPath, more: uncached(1), edit: slowerHTTP},
-	{name: "http.send slower, 30 % uncached", sizes: sizes("%v times", 10, 5, 3),
-		rules: []string{"latency_rose"}, ofPath: httpPath, more: uncached(0.3), edit: slowerHTTP},
+	allows("allowed 80 % → less, new revision", outcome.Denied, fault{ofPath: firstPath, ofRevision: true}, 30, 60, 74),
+	allows("allowed 97 % → less, new revision", outcome.Denied, fault{ofPath: rbacPath, ofRevision: true}, 20, 85, 94),
+	allows("allowed 40 % → more, new revision", outcome.Allowed, fault{ofPath: thirdPath, ofRevision: true}, 100, 70, 47),
+	allows("allowed 80 % → less, one server", outcome.Denied, fault{ofPath: firstPath, ofServer: true}, 30, 60, 70),
+	allows("allowed 80 % → less, one client", outcome.Denied, fault{ofPath: firstPath, ofClient: 3}, 30, 60, 70),
+	allows("allowed 90 % → less, one path", outcome.Denied, fault{ofPath: httpPath}, 30, 60, 80),
+	ends("undefined rises on a path", outcome.Undefined, fault{ofPath: firstPath}, 30, 8, 2),
+	ends("errors rise on a path", outcome.Failed, fault{ofPath: rbacPath}, 30, 8, 2),
+	ends("cancelled rises from 0 on a path", outcome.Cancelled, fault{ofPath: thirdPath}, 30, 8, 2),
+	ends("errors for 20 minutes", outcome.Failed, fault{seconds: 20 * minute}, 20, 8, 2),
+	ends("errors from 5 minutes after the begin", outcome.Failed, fault{ofPath: rbacPath, early: true}, 30, 8, 2),
+	ends("errors of one server", outcome.Failed, fault{ofServer: true, whole: true}, 10, 5, 1),
+	ends("errors of one client", outcome.Failed, fault{ofClient: 3, whole: true}, 30, 10, 2),
+	ends("one client denied", outcome.Denied, fault{ofClient: 3, whole: true}, 100, 98, 80),
+	slows("one client slow for 20 minutes, 150 decisions", "client_slower", fault{ofClient: 16, seconds: 20 * minute}, 20, 8, 3),
+	slows("one server slower", "server_slower", fault{ofServer: true, whole: true}, 3, 1.5, 1.2),
+	slows("one client slower", "client_slower", fault{ofClient: 3, whole: true}, 3, 1.5, 1.2),
+	slows("everything slower, from a time on", "latency_rose", fault{}, 3, 1.5, 1.2),
+	slows("a revision evaluates slower", "revision_slower", fault{ofRevision: true}, 1.5, 1.25, 1.1),
+	slowsHTTP("http.send slower, uncached", 1),
+	slowsHTTP("http.send slower, 30 % uncached", 0.3),
 	{name: "http.send times out, from a time on", sizes: sizes("%v %%", 20, 5, 1),
 		rules: []string{"http_send_unfinished"}, ofPath: httpPath, counts: (*decision).unfinished, exact: true,
 		share: percent, edit: func(_ *rand.Rand, d *decision, _ float64) {
@@ -208,17 +215,10 @@ var faults = []fault{
 		share: percent, edit: func(r *rand.Rand, d *decision, _ float64) { d.http += around(r, 10e9, 0.02) }},
 	{name: "garbage collection on one server", sizes: sizes("%v decisions", 1200, 500, 150),
 		rules: []string{"server_slower"}, ofServer: true, whole: true,
-		share: func(s *scene, v float64) float64 { return v * float64(len(s.servers)) / float64(s.decisions) }, edit: func(r *rand.Rand, d *decision, _ float64) { d.eval += around(r, 30e6, 0.5) }},
-	{name: "one server slower", sizes: sizes("%v times", 3, 1.5, 1.2),
-		rules: []string{"server_slower"}, ofServer: true, whole: true, edit: slower},
-	{name: "one client slower", sizes: sizes("%v times", 3, 1.5, 1.2),
-		rules: []string{"client_slower"}, ofClient: 3, whole: true, edit: slower},
-	{name: "everything slower, from a time on", sizes: sizes("%v times", 3, 1.5, 1.2),
-		rules: []string{"latency_rose"}, edit: slower},
+		share: func(s *scene, v float64) float64 { return v * float64(len(s.servers)) / float64(s.decisions) },
+		edit:  func(r *rand.Rand, d *decision, _ float64) { d.eval += around(r, 30e6, 0.5) }},
 	{name: driftName, sizes: sizes("%v times", 2.5, 1.6, 1.25),
 		rules: []string{"latency_drifted"}, whole: true, edit: func(_ *rand.Rand, d *decision, v float64) { d.eval *= 1 + d.x*(v-1) }},
-	{name: "a revision evaluates slower", sizes: sizes("%v times", 1.5, 1.25, 1.1),
-		rules: []string{"revision_slower"}, ofRevision: true, edit: slower},
 	{name: "all decisions compile after a bundle", sizes: []size{{"5 minutes", 300}, {"2 minutes", 120}, {"30 s", 30}},
 		rules: []string{"compiles_rose"}, ofRevision: true, counts: func(d *decision) bool { return d.compile > 0 },
 		more: func(t *truth, _ *rand.Rand) { t.revision, t.end = "", t.begin+t.size/t.span.Seconds() }, // the revision also has the decisions after it
@@ -256,7 +256,7 @@ var faults = []fault{
 			})
 		}},
 	{name: "a bot asks for undefined paths", sizes: sizes("%v decisions", 3000, 500, 100),
-		rules: undefRules, whole: true, counts: is(outcome.Undefined), exact: true, more: func(t *truth, _ *rand.Rand) {
+		rules: []string{"undefined_rose", "undefined_high", "path_undefined"}, whole: true, counts: is(outcome.Undefined), exact: true, more: func(t *truth, _ *rand.Rand) {
 			bot, first := t.clients, len(t.paths)
 			for _, name := range []string{"admin/login", "v1/config", "wp/setup/php", "debug/vars"} {
 				t.paths = append(t.paths, pathSpec{name: name, median: 20e3, sigma: 0.3, shares: [6]float64{outcome.Undefined: 1}})
@@ -272,20 +272,6 @@ var faults = []fault{
 	{name: "a pause without decisions", sizes: sizes("%v minutes", 30, 10, 2),
 		rules: []string{"decisions_missing"}, rate: func(float64) float64 { return 0 },
 		more: func(t *truth, _ *rand.Rand) { t.end = t.begin + t.size*minute/t.span.Seconds() }},
-	{name: "errors for 20 minutes", sizes: sizes("%v %%", 20, 8, 2),
-		rules: []string{"errors_rose"}, seconds: 20 * minute, counts: is(outcome.Failed), exact: true,
-		share: percent, edit: makes(outcome.Failed)},
-	{name: "errors of one server", sizes: sizes("%v %%", 10, 5, 1),
-		rules: []string{"errors_high"}, ofServer: true, whole: true, counts: is(outcome.Failed),
-		share: percent, edit: makes(outcome.Failed)},
-	{name: "errors of one client", sizes: sizes("%v %%", 30, 10, 2),
-		rules: []string{"errors_high"}, ofClient: 3, whole: true, counts: is(outcome.Failed),
-		share: percent, edit: makes(outcome.Failed)},
-	{name: "one client denied", sizes: sizes("%v %%", 100, 98, 80),
-		rules: denyRules, ofClient: 3, whole: true, counts: is(outcome.Denied), share: percent, edit: makes(outcome.Denied)},
-	{name: "errors from 5 minutes after the begin", sizes: sizes("%v %%", 30, 8, 2),
-		rules: []string{"errors_rose"}, ofPath: rbacPath, early: true, counts: is(outcome.Failed), exact: true,
-		share: percent, edit: makes(outcome.Failed)},
 	{name: "errors for 6 minutes of each hour", sizes: sizes("%v %%", 40, 15, 5), rules: []string{"errors_rose"}, whole: true,
 		ofPath: thirdPath, share: percent, edit: func(_ *rand.Rand, d *decision, _ float64) {
 			if math.Mod(d.x*6, 1) < 0.1 {
