@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -33,7 +32,6 @@ type collectOptions struct {
 	addr, config, forward string
 	policies              []string
 	token, cert, key, ca  string
-	pass                  bool
 	body, event           int64
 	profile               string
 	timeout               time.Duration
@@ -72,15 +70,12 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
   regometer collect --policy policy/ --profile 2%
   regometer collect --addr :18191 --tls-cert cert.pem --tls-key key.pem --token-file token
   tail -n 0 -F /var/log/opa.log | regometer collect -
-  opa run -s --set decision_logs.console=true 2>&1 | regometer collect - --pass`,
+  opa run -s --set decision_logs.console=true 2>&1 | tee /dev/stderr | regometer collect -`,
 		Args: cobra.ArbitraryArgs,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			pipe := slices.Equal(args, []string{"-"})
 			switch {
-			case len(args) > 0 && !pipe:
+			case len(args) > 0 && !slices.Equal(args, []string{"-"}):
 				return fmt.Errorf("%q: write - for a pipe, such as that of tail -F; regometer report reads other files", args[0])
-			case o.pass && !pipe:
-				return errors.New("--pass needs a pipe: write - as the argument")
 			case (o.cert == "") != (o.key == "") || o.ca != "" && o.cert == "":
 				return errors.New("--tls-cert and --tls-key belong together, and --tls-ca needs both")
 			case o.forward == "" && cmd.Flags().Changed("forward-timeout"):
@@ -111,7 +106,6 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 	flags.StringVar(&o.cert, "tls-cert", "", "`file` with the server's certificate")
 	flags.StringVar(&o.key, "tls-key", "", "`file` with the key of this certificate")
 	flags.StringVar(&o.ca, "tls-ca", "", "`file` with the authorities of the certificates that clients must have")
-	flags.BoolVar(&o.pass, "pass", false, "write the text of the pipe to standard output")
 	sizeFlag(cmd, &o.body, collect.DefaultBody, "max-body", "largest `size` of a body after unpacking")
 	sizeFlag(cmd, &o.event, collect.DefaultEvent, "max-event", "largest `size` of an event")
 	return cmd
@@ -199,11 +193,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	go func() { ended <- server.Serve(listener) }()
 	var reading sync.WaitGroup
 	if len(args) > 0 {
-		var pass io.Writer
-		if o.pass {
-			pass = cmd.OutOrStdout()
-		}
-		go func() { ended <- c.ReadPipe(cmd.InOrStdin(), pass) }()
+		go func() { ended <- c.ReadPipe(cmd.InOrStdin()) }()
 	}
 	policy.Follow(ctx)
 	if live != nil {

@@ -8,12 +8,8 @@ import (
 	"io"
 )
 
-// ReadPipe counts the decisions of a pipe until it ends. It writes the text to
-// pass, unless that is nil.
-func (c *Collector) ReadPipe(from io.Reader, pass io.Writer) error {
-	if pass != nil {
-		from = io.TeeReader(from, pass)
-	}
+// ReadPipe counts the decisions of a pipe until it ends.
+func (c *Collector) ReadPipe(from io.Reader) error {
 	b := c.newReader(nil)
 	b.begin()
 	have := 0 // bytes of the buffer that are not read yet

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -90,7 +89,7 @@ func TestLive(t *testing.T) {
 		l.Run(ctx)
 		close(ended)
 	}()
-	send := func(log string) { noError(c.ReadPipe(strings.NewReader(log), io.Discard)) }
+	send := func(log string) { noError(c.ReadPipe(strings.NewReader(log))) }
 	ask := func(query string) (status int, rules string) {
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/rego"+query, nil))
