@@ -23,7 +23,7 @@ func newVerifyCommand() *cobra.Command {
 --upstream, it tests the series for OPA, or only its first N steps.
 
 The exit status is 1 if a test fails, is missing or is skipped with the drop-in, but not
-on the unmodified OPA, or if no test runs there. A test that does worse on one side runs
+on the unmodified OPA, or if no test runs there. A test that does worse with it runs
 again on both, and is called flaky if the difference does not repeat. The report names
 tests that fail on the unmodified OPA, which may lack tools or hosts, and tests that
 cannot run with the drop-in, because they test unexported names of a replaced file.

@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/regometer/regometer/cmd/regometer/internal/procgroup"
 )
 
 // OldestGo is the Go release that the newest supported OPA needs.
@@ -59,10 +57,10 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	cmd.WaitDelay = 10 * time.Second
-	procgroup.Set(cmd)
+	setGroup(cmd)
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		procgroup.Kill(cmd)
+		killGroup(cmd)
 		return out.Bytes(), ctx.Err()
 	}
 	if err != nil {

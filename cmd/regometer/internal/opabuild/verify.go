@@ -61,7 +61,7 @@ type VerifyOptions struct {
 // change, or the tests of a program with OPA inside. Verify tests one package
 // after another. Failing tests are part of the report, not an error.
 //
-// Verify repeats a test on both sides if it does worse on one of them. So it
+// Verify repeats a test on both sides if it does worse with the change. So it
 // does not blame the change for a test that fails now and then.
 func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 	if _, err := regexp.Compile(o.Run); err != nil {
@@ -306,7 +306,7 @@ func (v *verifier) verifyPackage(ctx context.Context, pkg string) (*PackageRepor
 	suspects := first.suspects(leftOut)
 	second := bothRuns{}
 	if len(suspects) > 0 {
-		v.progress.printf("%s: %d tests do worse on one side: running them again on both", pkg, len(suspects))
+		v.progress.printf("%s: %d tests do worse with the change: running them again on both sides", pkg, len(suspects))
 		if second, err = v.both(ctx, pkg, rerun(suspects, v.options.Run)); err != nil {
 			return nil, err
 		}
@@ -330,15 +330,15 @@ func (v *verifier) both(ctx context.Context, pkg, run string) (r bothRuns, err e
 
 type bothRuns struct{ opa, ours *testRun }
 
-// suspects returns the tests that do worse on one side, sorted. "" stands for
-// the package as a whole. The tests in leftOut are never suspects.
+// suspects returns the tests that do worse with the change, sorted. "" stands
+// for the package as a whole. The tests in leftOut are never suspects.
 func (r bothRuns) suspects(leftOut []string) []string {
 	var names []string
 	all := maps.Clone(r.opa.results)
 	maps.Copy(all, r.ours.results)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		top, _, _ := strings.Cut(name, "/")
-		if !slices.Contains(leftOut, top) && (r.worse(name) || r.better(name)) {
+		if !slices.Contains(leftOut, top) && r.worse(name) {
 			names = append(names, name)
 		}
 	}
@@ -351,11 +351,6 @@ func (r bothRuns) suspects(leftOut []string) []string {
 func (r bothRuns) worse(test string) bool {
 	opa, ours := r.opa.results[test], r.ours.results[test]
 	return ours != opa && ours != "pass" && opa != "fail" && (opa != "" || ours == "fail" && r.opa.results[""] != "fail")
-}
-
-// better reports whether a test passes with the change and fails without.
-func (r bothRuns) better(test string) bool {
-	return r.opa.results[test] == "fail" && r.ours.results[test] == "pass" && (test != "" || r.ours.count("fail") == 0)
 }
 
 // rerun returns the value of go test -run that runs the suspects again.
@@ -384,8 +379,6 @@ func judge(first, second bothRuns, suspects []string) []Finding {
 			if second.ours.results[name] != "fail" {
 				f.Kind = MissingChanged
 			}
-		case first.better(name) && second.better(name):
-			f.Kind, f.Output = FailsOnOPAOnly, second.opa.failureOutput(name)
 		case second.opa.results[name] == "fail":
 			f.Kind, f.Output = FailsOnOPA, second.opa.failureOutput(name)
 		}
