@@ -80,7 +80,7 @@ ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Oper
 .PHONY: race
 race: ## Run the tests of code with goroutines under the race detector
 	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST_ANYWHERE) -race -timeout 60m -skip '$(ALIKE)'
-	$(TEST) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
+	$(TEST_ANYWHERE) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
 
 # Vets and tests the packages $(3) of the root module as importers see them, with
 # the Go of number $(1) and the settings $(2), with fewer random inputs. On 386,
@@ -98,8 +98,8 @@ test-root: ## Vet and test the root module with each Go, each with other setting
 
 .PHONY: test-opa
 test-opa: ## Test the adapter, the plugin and the collector with the oldest OPA and client_golang
-	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(TEST) ./...
-	cd prom && GOWORK=off $(TEST) ./...
+	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(TEST_ANYWHERE) ./...
+	cd prom && GOWORK=off $(TEST_ANYWHERE) ./...
 
 # A target goes on after a finding of another. Without a limit, Go takes up to a
 # minute to shorten each new input.
