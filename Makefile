@@ -75,7 +75,7 @@ test-slow: ## Run the tests of all modules, also those that build OPA or read lo
 # goroutines only in collect, and to read logs as package report does. The tests
 # of ALIKE use values from one goroutine, or read logs as others here do.
 SEQUENTIAL := /bench/|/cmd/regometer/internal/(chart|compare|contents|gotool|ociimage|opabuild|outfile|output|page|samplelog|text)$$|/cmd/regometer$$|/(groupby|logread|outcome|stages|verdicts)$$
-ALIKE := ^Test(Accuracy|CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit|ZipMembersBounded)$$
+ALIKE := ^Test(CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit)$$
 
 .PHONY: race
 race: ## Run the tests of code with goroutines under the race detector

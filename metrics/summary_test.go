@@ -43,7 +43,7 @@ func near(got, want float64) bool {
 }
 
 // Statistics is exact for any count of numbers, and a histogram for up to
-// 1,028. Neither changes the numbers. TestHistogramValue checks the percentiles.
+// 1,028. Neither changes the numbers. TestConformance checks the percentiles.
 func TestSummariesAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{1, 2, 3, 100, reservoirSize, reservoirSize + 1, 5000, 100_000} {

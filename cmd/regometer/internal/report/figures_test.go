@@ -15,8 +15,7 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// The quantiles of the least and the largest that there can be. TestReadContainers
-// tests the others.
+// The quantiles of the least and the largest that there can be.
 func TestQuantiles(t *testing.T) {
 	most := stageOf("s", math.MaxInt64, math.MaxInt64).Durations
 	if q := quantiles(&most); q[0] != math.MaxInt64 || q[4] != math.MaxInt64 {

@@ -7,8 +7,7 @@
 // [Read] finds the files and cuts them into parts. Package logread reads
 // the events in the parts, and package groupby folds the events into groups.
 // The result is [Data], which can be saved, loaded and merged. Data.Report
-// makes a [Report], which can be written as a table, Markdown, JSON, CSV or a
-// page.
+// makes a [Report], which can be written as a table, Markdown, JSON or a page.
 package report
 
 import (
