@@ -96,6 +96,8 @@ func cutCell(record []byte, comma byte) (cell, rest []byte, more, ok bool) {
 		if rest = after; !hasPrefix(rest, `"`) {
 			cell = append(cell, before...)
 			break
+		} else if cell == nil {
+			cell = make([]byte, 0, min(len(record), 1<<10))
 		}
 		cell, rest = append(append(cell, before...), '"'), rest[1:]
 	}
@@ -122,18 +124,18 @@ func (t *table) cells(record []byte) (cells [][]byte) {
 // parse parses the object that the cells of a record stand for, and returns its
 // text.
 func (t *table) parse(p *parser, cells [][]byte) []byte {
-	object := []byte{'{'}
-	unknown := t.isKnown && t.noResult
+	object, unknown := []byte{'{'}, t.isKnown && t.noResult
+	size := 0
+	for _, cell := range cells {
+		size += len(cell)*3/2 + 32 // escapes, and the name
+	}
+	object = slices.Grow(object, size)
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
-		if yes, err := strconv.ParseBool(string(cell)); err == nil && fieldOf(name) == fieldResult && !isDigit(cell[0]) { // t, True
-			cell = strconv.AppendBool(nil, yes)
-		}
-		cell = structure(cell)
-		isCut := (hasPrefix(cell, "{") || hasPrefix(cell, "[")) && !json.Valid(cell)
-		unknown = unknown || isCut && bytes.HasSuffix(name, []byte("result"))
-		if grouped.Match(cell) { // Kibana
-			cell = bytes.ReplaceAll(cell, []byte{','}, nil)
+		if t.isKnown {
+			cell = plainValue(name, cell)
+			isCut := (hasPrefix(cell, "{") || hasPrefix(cell, "[")) && !json.Valid(cell)
+			unknown = unknown || isCut && bytes.HasSuffix(name, []byte("result"))
 		}
 		if !slices.Contains(nulls, string(cell)) {
 			object = append(appendText(append(appendText(object, name), ':'), cell), ',')
@@ -142,11 +144,24 @@ func (t *table) parse(p *parser, cells [][]byte) []byte {
 	if unknown && !bytes.Contains(object, []byte(`erased":`)) { // as if a mask policy had taken it out
 		object = append(append(append(append(object, '"'), t.outer...), `erased":["/result"]`...), ',')
 	}
-	p.checked = true
-	p.parseMembers(append(bytes.TrimSuffix(object, []byte{','}), '}'))
-	object = p.appendNested(nil, p.json, p.present)
+	object = append(bytes.TrimSuffix(object, []byte{','}), '}')
+	if p.checked = true; t.isKnown {
+		p.parseMembers(object)
+		object = p.appendNested(nil, object, p.present)
+	}
 	p.parse(object)
 	return object
+}
+
+// plainValue returns the value in a cell as OPA writes it.
+func plainValue(name, cell []byte) []byte {
+	if yes, err := strconv.ParseBool(string(cell)); err == nil && fieldOf(name) == fieldResult && !isDigit(cell[0]) { // t, True
+		return strconv.AppendBool(nil, yes)
+	}
+	if grouped.Match(cell) { // Kibana
+		return bytes.ReplaceAll(cell, []byte{','}, nil)
+	}
+	return structure(cell)
 }
 
 // pair matches a member of a structure as Athena and DuckDB write it in a cell:
@@ -179,17 +194,19 @@ func structure(cell []byte) []byte {
 // appendText appends the JSON string of a text. It keeps what is not UTF-8.
 func appendText(dst, text []byte) []byte {
 	dst = append(dst, '"')
-	for _, c := range text {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < ' ':
+	from := 0
+	for i, c := range text {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, text[from:i]...)
+		if from = i + 1; c < ' ' {
 			dst = append(dst, '\\', 'u', '0', '0', '0'+c>>4, "0123456789abcdef"[c&15])
-		default:
-			dst = append(dst, c)
+		} else {
+			dst = append(dst, '\\', c)
 		}
 	}
-	return append(dst, '"')
+	return append(append(dst, text[from:]...), '"')
 }
 
 // readRow reads the record of a table at i.
