@@ -126,7 +126,10 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 		f.Put(m, x.Value)
 	}
 	f.Cover()
-	c := g.count(key, time, o)
+	g.added = g.groupOf(key)
+	g.added.widen(period{time, time})
+	c := g.cellOf(g.added, time)
+	c.outcomes[o.Valid()]++
 	if o.Valid() == outcome.Failed {
 		g.added.addError(codeOrOther(code), 1)
 	}
@@ -147,18 +150,6 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 			c.stages.at(i-counters, m).add(v.Value, v.Covered)
 		}
 	}
-}
-
-// Count adds a decision without its measures and its code.
-func (g *Groups) Count(key []byte, time int64, o outcome.Outcome) { g.count(key, time, o) }
-
-// count is Count, and returns the cell of the decision.
-func (g *Groups) count(key []byte, time int64, o outcome.Outcome) *cell {
-	g.added = g.groupOf(key)
-	g.added.widen(period{time, time})
-	c := g.cellOf(g.added, time)
-	c.outcomes[o.Valid()]++
-	return c
 }
 
 // groupOf returns the group of a key. It makes the group if there is room.

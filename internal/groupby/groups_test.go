@@ -568,10 +568,8 @@ func TestRead(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, last := range []Sum{{Hi: 1 << 63}, {Hi: 1<<63 - 1, Lo: math.MaxUint64}, {Hi: math.MaxUint64, Lo: math.MaxUint64}} { // which make 2^127 or more
-		part, err := newGroups(t, Limits{}).Insert(&Group{Key: "k", First: 1, Last: 2})
-		if err == nil {
-			err = part.AddSlice(&Slice{Outcomes: [6]uint64{1}, Counters: []Counter{{"a", Sum{Lo: 1}}, {"b", last}}})
-		}
+		slice := Slice{Outcomes: [6]uint64{1}, Counters: []Counter{{"a", Sum{Lo: 1}}, {"b", last}}}
+		err := newGroups(t, Limits{}).Insert(&Group{Key: "k", First: 1, Last: 2, Slices: []Slice{slice}})
 		if !errors.Is(err, errTooMany) {
 			t.Errorf("got error %v for a counter of %v", err, last)
 		}

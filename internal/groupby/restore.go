@@ -44,72 +44,48 @@ func (g *Groups) Restore(width int64, o Overflow) error {
 	return g.sums.add(sums{counts: addSaturated(o.Decisions, o.Stages)})
 }
 
-// Part is a saved group that is being added to Groups.
-type Part struct {
-	groups *Groups
-	group  *group
-	sums   sums
-}
-
-// Insert begins to add a saved group. It fails if its key, times, errors or sizes
-// are invalid. The caller adds the slices to the Part. The groups must not be used
-// until [Part.End] has succeeded.
-func (g *Groups) Insert(x *Group) (*Part, error) {
+// Insert adds slices of a saved group. It fails if no decisions can have these
+// sums, if the limits do not allow the names, or if counts may exceed 64 bits.
+// The groups must not be used then.
+func (g *Groups) Insert(x *Group) error {
 	if x.First > x.Last || (x.First == logread.NoTime) != (x.Last == logread.NoTime) {
-		return nil, fmt.Errorf("the times of group %.80q are invalid", x.Key)
+		return fmt.Errorf("the times of group %.80q are invalid", x.Key)
 	}
 	if !x.Sizes.Valid() {
-		return nil, errors.New("no events can have these sizes")
+		return errors.New("no events can have these sizes")
 	}
-	p := &Part{g, &group{key: x.Key, period: period{x.First, x.Last}, sizes: x.Sizes}, g.sums}
+	to, width := &group{key: x.Key, period: period{x.First, x.Last}, sizes: x.Sizes}, g.width
 	for _, e := range x.Errors {
 		if e.Total == 0 {
-			return nil, fmt.Errorf("error code %.80q has no decisions", e.Code)
+			return fmt.Errorf("error code %.80q has no decisions", e.Code)
 		}
-		p.group.addError(codeOrOther(e.Code), e.Total)
-		if err := p.sums.add(sums{counts: e.Total}); err != nil {
-			return nil, err
+		to.addError(codeOrOther(e.Code), e.Total)
+		if err := g.sums.add(sums{counts: e.Total}); err != nil {
+			return err
 		}
 	}
-	return p, checkName(x.Key, "")
-}
-
-// AddSlice adds a slice of time. It fails if the slice is not after the
-// previous one, if no decisions can have these sums, if the limits do not allow
-// its names, or if counts may exceed 64 bits.
-func (p *Part) AddSlice(s *Slice) error {
-	g, cells, width := p.groups, p.group.cells, p.groups.width
-	c := cell{index: g.indexOf(s.Begin)}
-	if g.beginOf(c.index) != s.Begin {
-		return fmt.Errorf("no slice of time begins at %d", s.Begin)
-	}
-	if s.Begin != logread.NoTime {
-		g.begins[c.index] = struct{}{}
-	}
-	if len(cells) > 0 && c.index <= cells[len(cells)-1].index {
-		return errors.New("the slices of time do not ascend")
-	}
-	if err := g.restoreCell(&c, s, &p.sums); err != nil {
-		return err
+	for i := range x.Slices {
+		s := &x.Slices[i]
+		index := g.indexOf(s.Begin)
+		if g.beginOf(index) != s.Begin {
+			return fmt.Errorf("no slice of time begins at %d", s.Begin)
+		}
+		if s.Begin != logread.NoTime {
+			g.begins[index] = struct{}{}
+		}
+		c := cell{index: index}
+		if err := g.restoreCell(&c, s, &g.sums); err != nil {
+			return err
+		}
+		to.cell(index).merge(&c)
 	}
 	if g.width != width {
 		return errors.New("there are more names than the limits allow")
 	}
-	p.group.cells = append(p.group.cells, c)
-	return nil
-}
-
-// End adds the group to the groups. It fails if the group has no slices.
-func (p *Part) End() error {
-	g := p.groups
-	if len(p.group.cells) == 0 {
-		return fmt.Errorf("group %.80q has no decisions", p.group.key)
-	}
-	g.sums = p.sums
-	g.put(p.group)
+	g.put(to)
 	g.fit()
 	g.sweep()
-	return nil
+	return checkName(x.Key, "")
 }
 
 // restoreCell copies s into an empty cell. It fails if no decisions can have

@@ -53,7 +53,7 @@ type savedTable struct {
 }
 
 // savedSlice is each other line: a slice of time of a group. The first one has
-// what the group has besides slices.
+// the errors and the sizes of the group.
 type savedSlice struct {
 	Table         string        `json:"table"`
 	Key           string        `json:"key"`
@@ -115,7 +115,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 				if err := json.MarshalEncode(enc, &line, marshalers); err != nil {
 					return err
 				}
-				line = savedSlice{Table: t.name, Key: g.Key}
+				line.Errors, line.Sizes = nil, groupby.Sizes{} // only once
 			}
 		}
 	}
@@ -184,31 +184,17 @@ func readJSON(r *io.LimitedReader) (*Data, error) {
 	}
 	r.N = maxJSON + 1
 	var line savedSlice
-	var table, key string
-	var part *groupby.Part // of the key
 	for {
 		left = maxLine
 		line = savedSlice{Slice: groupby.Slice{Stages: line.Stages[:0], Counters: line.Counters[:0]}}
 		err := json.UnmarshalDecode(dec, &line, options)
-		isEnd := errors.Is(err, io.EOF)
-		if err != nil && !isEnd {
-			return nil, err
+		if errors.Is(err, io.EOF) {
+			return x, nil
 		}
-		if isEnd || part == nil || line.Table != table || line.Key != key {
-			if part != nil {
-				if err := part.End(); err != nil {
-					return nil, err
-				}
-			}
-			if isEnd {
-				return x, nil
-			}
-			if part, err = x.insert(&line); err != nil {
-				return nil, err
-			}
-			table, key = line.Table, line.Key
+		if err == nil {
+			err = x.insert(&line)
 		}
-		if err := part.AddSlice(&line.Slice); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -240,14 +226,14 @@ func (s *savedHead) restore() (*Data, error) {
 	return x, errors.Join(errServers, errClients, x.ids.read(&s.IDs), x.readSample(s), x.slowest.check(), x.largest.check(), x.inputs.check())
 }
 
-// insert begins to add a saved group.
-func (x *Data) insert(line *savedSlice) (*groupby.Part, error) {
+// insert adds a slice of a group.
+func (x *Data) insert(line *savedSlice) error {
 	tables := x.tables()
 	i := slices.IndexFunc(tables, func(t table) bool { return t.name == line.Table })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no table %.80q", line.Table)
+		return fmt.Errorf("there is no table %.80q", line.Table)
 	}
-	g := groupby.Group{Key: line.Key, First: line.From, Last: line.To, Sizes: line.Sizes}
+	g := groupby.Group{Key: line.Key, First: line.From, Last: line.To, Sizes: line.Sizes, Slices: []groupby.Slice{line.Slice}}
 	for _, e := range line.Errors {
 		g.Errors = append(g.Errors, stages.ErrorTotal(e))
 	}

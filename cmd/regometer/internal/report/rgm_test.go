@@ -191,7 +191,6 @@ func TestLoadErrors(t *testing.T) {
 		{sliceJSON, `[]`, "damaged"},
 		{`"key":"k"`, `"key":""`, "invalid name"},
 		{`"key":"k"`, `"key":"` + strings.Repeat("k", 1025) + `"`, "invalid name"},
-		{sliceJSON, sliceJSON + sliceJSON, "do not ascend"},
 		{`"begin":-120000000000`, `"begin":-10`, "no slice of time begins at -10"},
 		{`[1,0,0,0,0,0]`, `[0,0,0,0,0,0]`, "no decisions"},
 		{`[1,0,0,0,0,0]`, `[1,0,0,0,0]`, "damaged"},

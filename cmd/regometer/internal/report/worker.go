@@ -142,7 +142,7 @@ func (w *worker) add(e *logread.Event) {
 	w.sum.servers.add(server, e.Time, e.Outcome)
 	w.sum.clients.add(client, e.Time, e.Outcome)
 	if w.sum.paths != nil {
-		w.sum.paths.Count(e.Path, e.Time, e.Outcome)
+		w.sum.paths.Add(e.Path, e.Time, e.Outcome, e.Code, nil)
 	}
 	w.keys = w.keysOf(e, w.keys[:0])
 	for _, key := range w.keys {
