@@ -156,6 +156,9 @@ func TestKeysDocumented(t *testing.T) {
 	t.Parallel()
 	for file, form := range map[string]string{"doc.go": "\n//\t%[2]*[1]s%[3]s:", "../../docs/operating.md": "\n| `%[4]s` |"} {
 		text, err := os.ReadFile(file)
+		if os.IsNotExist(err) {
+			continue // outside the repository
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -468,13 +468,9 @@ func TestBuild(t *testing.T) {
 		{debug.Module{Path: path, Version: "(devel)"}, "devel"},
 		{debug.Module{Path: path, Version: "v0.0.0", Replace: &debug.Module{Path: "../opa"}}, "devel"},
 	} {
-		for _, info := range []*debug.BuildInfo{
-			{Main: *other, Deps: []*debug.Module{other, &test.module}},
-			{Main: test.module, Deps: []*debug.Module{other}},
-		} {
-			if got := versionIn(info); got != test.want {
-				t.Errorf("%+v: the version is %s, want %s", info, got, test.want)
-			}
+		info := &debug.BuildInfo{Main: *other, Deps: []*debug.Module{other, &test.module}}
+		if got := versionIn(info); got != test.want {
+			t.Errorf("%+v: the version is %s, want %s", info, got, test.want)
 		}
 	}
 }
@@ -502,7 +498,6 @@ func TestWarnings(t *testing.T) {
 		want, wantHooked            string // in an OPA without the hook, and with it
 	}{
 		{`{"plugin": "regometer"}`, `"regometer": {}`, services, "", ""}, // the services may be there for bundles
-		{`{"plugin": "regometer", "service": "far", "resource": "/logs"}`, `"regometer": {}`, services, "", ""},
 		{`{"plugin": "regometer", "resource": "/logs"}`, `"regometer": {}`, services, notUploaded + ".", notUploaded + ", or remove decision_logs.plugin: this OPA counts decisions without it."},
 		{`{"plugin": "regometer", "reporting": {}}`, `"regometer": {}, "envoy_ext_authz_grpc": {}`, services, notUploaded + ".", notUploaded + "."},
 		{`{"plugin": "regometer", "partition_name": "x"}`, `"regometer": {}`, `"labels": {}`, "", ""},
@@ -511,9 +506,7 @@ func TestWarnings(t *testing.T) {
 		{`{}`, `"regometer": {}, "envoy_ext_authz_grpc": {}`, services, none + ".", fmt.Sprintf(noneOf, "envoy_ext_authz_grpc") + "."},
 		{`{"plugin": "x"}`, `"regometer": {}, "envoy.ext_authz.grpc": {}, "x": {}`, services, none + keep, fmt.Sprintf(noneOf, "envoy.ext_authz.grpc") + keep},
 		{`{"console": true}`, `"regometer": {"next": "x"}, "x": {}`, services, none + ".", noEvents},
-		{`{"plugin": "y"}`, `"regometer": {"next": "x"}, "x": {}, "y": {}`, services, none + `, and plugins.regometer.next to "y" to keep that plugin.`, noEvents},
 		{`{"plugin": "x"}`, `"regometer": {"next": "x"}, "x": {}`, services, none + keep, ""},
-		{`{"plugin": "regometer"}`, `"regometer": {}`, `"metrics_export": {"type": ""}`, "", ""},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, `"metrics_export": {"type": "otlp/http"}`, noInstance, noInstance},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, fmt.Sprintf(instance, ""), noInstance, noInstance},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, fmt.Sprintf(instance, "${NOT_SET}"), noInstance, noInstance},
@@ -671,18 +664,12 @@ func TestNextHandler(t *testing.T) {
 		Error: errors.New("bad"), Timestamp: time.Unix(0, 0).UTC(), Metrics: map[string]any{"timer_x_ns": 5}, RequestID: 7,
 	}
 	var b bytes.Buffer
-	for want, handler := range map[string]slog.Handler{
-		`"level":"INFO","msg":"Decision Log","type":"openpolicyagent.org/decision_logs","labels":{"id":"1"},"decision_id":"2","path":"a/b",` +
-			`"input":"x","result":{"allow":true},"error":"bad","timestamp":"1970-01-01T00:00:00Z","metrics":{"timer_x_ns":5},"req_id":7}`: slog.NewJSONHandler(&b, nil),
-		`level=INFO msg="Decision Log" type=openpolicyagent.org/decision_logs labels=map[id:1] decision_id=2 path=a/b ` +
-			`input=x result=map[allow:true] error=bad timestamp=1970-01-01T00:00:00.000Z metrics=map[timer_x_ns:5] req_id=7`: slog.NewTextHandler(&b, nil),
-	} {
-		b.Reset()
-		p := newPlugin(t, `{}`, prometheus.NewRegistry())
-		p.setNext(handlerPlugin{handler: handler})
-		p.log(t, event)
-		if got := b.String(); !strings.HasSuffix(got, want+"\n") {
-			t.Errorf("the handler wrote\n%s, want\n%s", got, want)
-		}
+	p := newPlugin(t, `{}`, prometheus.NewRegistry())
+	p.setNext(handlerPlugin{handler: slog.NewJSONHandler(&b, nil)})
+	p.log(t, event)
+	want := `"level":"INFO","msg":"Decision Log","type":"openpolicyagent.org/decision_logs","labels":{"id":"1"},"decision_id":"2","path":"a/b",` +
+		`"input":"x","result":{"allow":true},"error":"bad","timestamp":"1970-01-01T00:00:00Z","metrics":{"timer_x_ns":5},"req_id":7}`
+	if got := b.String(); !strings.HasSuffix(got, want+"\n") {
+		t.Errorf("the handler wrote\n%s, want\n%s", got, want)
 	}
 }
