@@ -290,23 +290,14 @@ func (f *feature) of(e *event) int8 {
 	return 0
 }
 
+// leastPoints are by how much the share of a feature must be above that outside.
+var leastPoints = [kinds]float64{slow: 0.15, shifted: 0.1, untimed: 0.5, compiled: 0.2, unfinished: 0.1, repeated: 0.5}
+
 // raised reports whether the share of a feature is as much above another one as
 // that of a cluster must be.
 func (f *feature) raised(share, outside float64) bool {
-	switch f.kind {
-	case slow:
-		if !f.rare {
-			return share >= outside+slowPoints
-		}
-		return share >= outside+rarePoints && share >= rareTimes*outside
-	case untimed:
-		return share >= outside+untimedPoints
-	case compiled:
-		return share >= outside+compiledPoints
-	case repeated:
-		return share >= outside+repeatedPoints
-	}
-	return share >= outside+shiftPoints || share >= outside+rarePoints && share >= rareTimes*outside
+	rare := (f.rare || f.kind == shifted || f.kind == unfinished) && share >= outside+rarePoints && share >= rareTimes*outside
+	return rare || !f.rare && share >= outside+leastPoints[f.kind]
 }
 
 // judges reports whether a subject is of interest. Paths, clients and keys differ
