@@ -17,7 +17,7 @@ import (
 
 func newCompareCommand() *cobra.Command {
 	var read report.Options
-	var o compare.Options
+	var thresholds []compare.Threshold
 	var format string
 	shown := output.Options{Suite: "regometer compare"}
 	cmd := &cobra.Command{
@@ -32,8 +32,8 @@ intervals. A change is "no difference" if it may be noise, or "too little data".
 Decisions of a minute resemble one another. The command therefore compares minutes, not
 decisions, and each side should cover half an hour or more. On average, at most one in
 twenty of the changes that it finds is noise. If nothing changed, at most one comparison
-in twenty finds a change. Look closer at fewer rows with --path and --stage: their
-intervals are narrower, and fewer paths have shorter slices of time.
+in twenty finds a change. Look closer at fewer rows with --path: their intervals are
+narrower, and fewer paths have shorter slices of time.
 
 The values of --by input:FIELD and --by result:FIELD may be personal data. The output,
 also as annotations, then contains them.
@@ -47,7 +47,7 @@ decisions.`,
 		Example: `  regometer compare before/ after/
   regometer compare --fail-on 'denied>+5pp' --fail-on 'allowed@httpapi/authz<-5pp' before/ after/
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
-  regometer compare --path httpapi --stage server_handler --format markdown before after`,
+  regometer compare --path httpapi --format markdown before after`,
 		Args: cobra.ExactArgs(2),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			read.Inputs = args
@@ -80,7 +80,7 @@ decisions.`,
 					}
 				}
 			}
-			c, err := compare.Reports(sides[0], sides[1], o)
+			c, err := compare.Reports(sides[0], sides[1], thresholds...)
 			if err != nil {
 				return err
 			}
@@ -93,10 +93,9 @@ decisions.`,
 	flags := cmd.Flags()
 	flags.StringVar(&read.By, "by", "path", "group decisions by this `key`, as regometer report does")
 	flags.StringArrayVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz; may be repeated")
-	flags.StringSliceVar(&o.Stages, "stage", nil, "only the times of these `stages`, such as rego_query_eval; fewer rows have narrower intervals")
 	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'denied>+5pp' or 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
 		t, err := compare.ParseThreshold(text)
-		o.Thresholds = append(o.Thresholds, t)
+		thresholds = append(thresholds, t)
 		return err
 	})
 	flags.BoolVar(&read.Unique, "unique", false, "count each decision once, as regometer report does")

@@ -28,14 +28,6 @@ const (
 	MaxPoints = 10
 )
 
-// Options selects what is compared. The zero value compares everything.
-type Options struct {
-	Stages []string // the stages to compare; nil stands for all
-	// Thresholds are for Comparison.Exceed. Rows that they apply to also
-	// compare their quantiles and outcomes.
-	Thresholds []Threshold
-}
-
 // confidence is also the expected share of the changes found that are not noise.
 const confidence = 1 - contrast.Error
 
@@ -58,7 +50,7 @@ var verdicts = []Verdict{Changed, Slower, Faster, More, Fewer, NoDifference, Too
 func (v Verdict) rank() int { return slices.Index(verdicts, v) }
 
 // Comparison has the changes from one report to another. It depends only on the
-// reports and the options.
+// reports and the thresholds.
 type Comparison struct {
 	By         string // the kind of the rows' keys, as in report.Report
 	Intervals  int    // the number of confidence intervals; see the package for what they claim
@@ -121,17 +113,18 @@ type Only struct {
 	After  uint64 `json:"after"`
 }
 
-// Reports compares two reports and does not change them. It fails if their
-// groups have different kinds of keys.
-func Reports(before, after *report.Report, o Options) (*Comparison, error) {
+// Reports compares two reports and does not change them. Rows that thresholds
+// apply to also have the quantiles and outcomes of these. It fails if the groups
+// of the reports have different kinds of keys.
+func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison, error) {
 	if before.By != after.By {
 		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
 	}
-	c := &Comparison{By: before.By, Partly: partly(before) || partly(after), Thresholds: slices.Clone(o.Thresholds)}
+	c := &Comparison{By: before.By, Partly: partly(before) || partly(after), Thresholds: thresholds}
 	// Each interval depends on all tests. There are two passes, because all
 	// groups together may need too much memory.
 	b := budget{error: contrast.Error}
-	if err := c.each(before, after, o, func(p *pair) {
+	if err := c.each(before, after, func(p *pair) {
 		for _, ch := range p.Changes {
 			if p.enough(ch.Name) {
 				b.add(p.count(), p.compare(ch.Name, 0).P)
@@ -142,7 +135,7 @@ func Reports(before, after *report.Report, o Options) (*Comparison, error) {
 	}
 	b.discover()
 	c.Intervals = len(b.tests)
-	err := c.each(before, after, o, func(p *pair) {
+	err := c.each(before, after, func(p *pair) {
 		p.judge(b.alpha(p.count()))
 		if p.Stage == "" {
 			c.Decisions = append(c.Decisions, p.Row)
@@ -185,7 +178,7 @@ func union[V any](a, b map[string]V) []string {
 // each calls f for the groups that are in both reports, and for the stages of
 // each, by key and stage. It fills c.Only with the groups and stages that are in
 // one report.
-func (c *Comparison) each(before, after *report.Report, o Options, f func(*pair)) error {
+func (c *Comparison) each(before, after *report.Report, f func(*pair)) error {
 	c.Only = nil
 	was, is := groupsOf(before), groupsOf(after)
 	for _, key := range union(was, is) {
@@ -200,15 +193,15 @@ func (c *Comparison) each(before, after *report.Report, o Options, f func(*pair)
 			continue
 		}
 		b, a := before.Groups.At(i), after.Groups.At(j)
-		f(o.outcomes(b, a))
-		stagesBefore, stagesAfter := stagesOf(b, o), stagesOf(a, o)
+		f(c.outcomes(b, a))
+		stagesBefore, stagesAfter := stagesOf(b), stagesOf(a)
 		for _, stage := range union(stagesBefore, stagesAfter) {
 			sb, sa := stagesBefore[stage], stagesAfter[stage]
 			if sb.Durations.Count() == 0 || sa.Durations.Count() == 0 {
 				c.Only = append(c.Only, Only{key, stage, sb.Durations.Count(), sa.Durations.Count()})
 				continue
 			}
-			p, err := o.stage(b, a, stage)
+			p, err := c.stage(b, a, stage)
 			if err != nil {
 				return err
 			}
@@ -221,10 +214,10 @@ func (c *Comparison) each(before, after *report.Report, o Options, f func(*pair)
 }
 
 // stagesOf returns the stages of a group that are compared, by name.
-func stagesOf(g *report.Group, o Options) map[string]groupby.Stage {
+func stagesOf(g *report.Group) map[string]groupby.Stage {
 	stages := map[string]groupby.Stage{}
 	for _, s := range g.Stages {
-		if s.Durations.Count() > 0 && (o.Stages == nil || slices.Contains(o.Stages, s.Name)) {
+		if s.Durations.Count() > 0 {
 			stages[s.Name] = s
 		}
 	}
@@ -268,7 +261,7 @@ func timed[T any](g *report.Group, of func(*groupby.Slice) (T, uint64)) (all []T
 }
 
 // stage returns the row of a stage.
-func (o *Options) stage(before, after *report.Group, stage string) (*pair, error) {
+func (c *Comparison) stage(before, after *report.Group, stage string) (*pair, error) {
 	p, b, a := pairOf(before, after, stage, func(s *groupby.Slice) (*exphist.Snapshot, uint64) {
 		for i := range s.Stages {
 			if s.Stages[i].Name == stage {
@@ -283,13 +276,13 @@ func (o *Options) stage(before, after *report.Group, stage string) (*pair, error
 	}
 	if x != nil { // else all durations are 0
 		p.compare = func(name string, alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) }
-		o.add(p, quantileNames, func(i int) bool { return quantileNames[i] == "p50" || quantileNames[i] == "p99" })
+		c.add(p, quantileNames, func(i int) bool { return quantileNames[i] == "p50" || quantileNames[i] == "p99" })
 	}
 	return p, nil
 }
 
 // outcomes returns the row of a group's decisions.
-func (o *Options) outcomes(before, after *report.Group) *pair {
+func (c *Comparison) outcomes(before, after *report.Group) *pair {
 	p, b, a := pairOf(before, after, "", func(s *groupby.Slice) (of [len(outcomeNames)]uint64, n uint64) {
 		for _, k := range s.Outcomes {
 			n += k
@@ -310,7 +303,7 @@ func (o *Options) outcomes(before, after *report.Group) *pair {
 		k := slices.Index(outcomeNames[:], name)
 		return contrast.Shares(counts(b, k), counts(a, k), alpha)
 	}
-	o.add(p, outcomeNames[:], func(k int) bool { return before.Outcomes[k] > 0 || after.Outcomes[k] > 0 })
+	c.add(p, outcomeNames[:], func(k int) bool { return before.Outcomes[k] > 0 || after.Outcomes[k] > 0 })
 	grown := float64(after.Decisions) / float64(before.Decisions)
 	for k, n := range after.Outcomes {
 		p.Impact += max(0, float64(n)-grown*float64(before.Outcomes[k]))
@@ -320,9 +313,9 @@ func (o *Options) outcomes(before, after *report.Group) *pair {
 }
 
 // add adds the changes of these names that are due, or that a threshold has.
-func (o *Options) add(p *pair, names []string, due func(i int) bool) {
+func (c *Comparison) add(p *pair, names []string, due func(i int) bool) {
 	for i, name := range names {
-		if due(i) || slices.ContainsFunc(o.Thresholds, func(t Threshold) bool { return t.Name == name && t.applies(&p.Row) }) {
+		if due(i) || slices.ContainsFunc(c.Thresholds, func(t Threshold) bool { return t.Name == name && t.applies(&p.Row) }) {
 			p.Changes = append(p.Changes, Change{Name: name})
 		}
 	}

@@ -116,9 +116,9 @@ func example(t testing.TB) (before, after *report.Report) {
 	return before, after
 }
 
-func compareOf(t testing.TB, before, after *report.Report, o Options) *Comparison {
+func compareOf(t testing.TB, before, after *report.Report, thresholds ...Threshold) *Comparison {
 	t.Helper()
-	c, err := Reports(before, after, o)
+	c, err := Reports(before, after, thresholds...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func compareOf(t testing.TB, before, after *report.Report, o Options) *Compariso
 
 func TestReports(t *testing.T) {
 	before, after := example(t)
-	c := compareOf(t, before, after, Options{})
+	c := compareOf(t, before, after)
 	want := []struct {
 		key     string
 		verdict Verdict
@@ -160,19 +160,19 @@ func TestReports(t *testing.T) {
 	if !reflect.DeepEqual(c.Only, only) {
 		t.Errorf("only %v, want %v", c.Only, only)
 	}
-	if again := compareOf(t, before, after, Options{}); !reflect.DeepEqual(again, c) {
+	if again := compareOf(t, before, after); !reflect.DeepEqual(again, c) {
 		t.Error("a second comparison differs")
 	}
 }
 
 func TestOptions(t *testing.T) {
 	before, after := example(t)
-	all := compareOf(t, before, after, Options{})
+	all := compareOf(t, before, after)
 	onlyA := func(r *report.Report) *report.Report {
 		return &report.Report{By: r.By, Groups: report.GroupsOf(*r.Groups.At(0)), Findings: []report.Finding{{Rule: report.PartlyRead}}}
 	}
-	one := compareOf(t, onlyA(before), onlyA(after), Options{Stages: []string{"rego_query_eval"}})
-	if len(one.Stages) != 1 || one.Stages[0].Key != "a" || len(one.Only) != 0 || !one.Partly || all.Partly {
+	one := compareOf(t, onlyA(before), onlyA(after))
+	if len(one.Stages) != 1 || one.Stages[0].Key != "a" || len(one.Only) != 2 || !one.Partly || all.Partly {
 		t.Errorf("%+v", one)
 	}
 	if one.Stages[0].Changes[0].Low <= all.Stages[0].Changes[0].Low {
@@ -182,7 +182,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	more := compareOf(t, before, after, Options{Thresholds: []Threshold{threshold}})
+	more := compareOf(t, before, after, threshold)
 	for _, r := range more.Stages {
 		want := 2
 		if r.Key == "b" {
@@ -200,7 +200,7 @@ func TestOptions(t *testing.T) {
 func TestErrors(t *testing.T) {
 	before, after := example(t)
 	after.By = "hour"
-	if _, err := Reports(before, after, Options{}); err == nil || !strings.Contains(err.Error(), "by hour") {
+	if _, err := Reports(before, after); err == nil || !strings.Contains(err.Error(), "by hour") {
 		t.Errorf("by path and by hour: %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestDecisions(t *testing.T) {
 	decide(after.Groups.At(1), func(_ int, n uint64) [6]uint64 { return [6]uint64{n} })
 	decide(after.Groups.At(5), func(_ int, n uint64) [6]uint64 { return [6]uint64{n - 1, 1} })
 	decide(after.Groups.At(0), func(_ int, n uint64) [6]uint64 { return [6]uint64{n - 5, 0, 0, 2, 0, 3} })
-	c := compareOf(t, before, after, Options{Thresholds: []Threshold{{Name: "error", Key: "c"}}})
+	c := compareOf(t, before, after, Threshold{Name: "error", Key: "c"})
 	type change struct {
 		key, name     string
 		before, after float64
@@ -258,7 +258,7 @@ func TestTooLittle(t *testing.T) {
 		few := reportOf(t, stage{"a", "s", sample(rng, tt.slices, tt.count, 1), 0})
 		many := reportOf(t, stage{"a", "s", sample(rng, 50, 200, 1), 0})
 		for _, sides := range [][2]*report.Report{{few, many}, {many, few}} {
-			c := compareOf(t, sides[0], sides[1], Options{})
+			c := compareOf(t, sides[0], sides[1])
 			judged := 0
 			if r := c.Decisions[0]; tt.slices >= MinSlices && tt.slices*tt.count >= MinDecisions {
 				judged++ // all are allowed
@@ -285,25 +285,25 @@ func TestNoTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	untimed := reportOf(t, stage{"a", "s", sample(rng, 1, 100, 1), 0})
 	untimed.Groups.At(0).Slices[0].Begin = logread.NoTime
-	c := compareOf(t, untimed, untimed, Options{})
+	c := compareOf(t, untimed, untimed)
 	if r := c.Stages[0]; r.Verdict != TooLittle || r.Before != (Side{100, 0}) || r.Changes[0].Before == 0 {
 		t.Errorf("without times: %+v", r)
 	}
 	some := reportOf(t, stage{"a", "s", sample(rng, 10, 100, 1), 0})
 	some.Groups.At(0).Slices[0].Begin = logread.NoTime
-	c = compareOf(t, some, some, Options{})
+	c = compareOf(t, some, some)
 	if r := c.Stages[0]; r.Before != (Side{900, 9}) {
 		t.Errorf("some without times: %+v", r)
 	}
 	some.Groups.At(0).Slices = nil
-	if c = compareOf(t, some, some, Options{}); len(c.Stages) != 1 || c.Stages[0].Verdict != TooLittle {
+	if c = compareOf(t, some, some); len(c.Stages) != 1 || c.Stages[0].Verdict != TooLittle {
 		t.Errorf("without slices: %+v", c)
 	}
 	zeros := reportOf(t, stage{"a", "s", []*exphist.Snapshot{snapshotOf(0, 0)}, 0})
-	if c = compareOf(t, zeros, zeros, Options{}); c.Stages[0].Verdict != TooLittle {
+	if c = compareOf(t, zeros, zeros); c.Stages[0].Verdict != TooLittle {
 		t.Errorf("zeros: %+v", c)
 	}
-	if c = compareOf(t, &report.Report{}, &report.Report{}, Options{}); len(c.Stages) != 0 {
+	if c = compareOf(t, &report.Report{}, &report.Report{}); len(c.Stages) != 0 {
 		t.Errorf("nothing: %+v", c)
 	}
 }

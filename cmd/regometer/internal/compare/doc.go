@@ -19,7 +19,7 @@
 // (Benjamini and Yekutieli 2005). Half of the error is shared equally, and half
 // in proportion to the decisions or durations (Genovese, Roeder and Wasserman
 // 2006). So a busy path is found among many idle ones. Fewer rows
-// (Options.Stages) have narrower intervals.
+// have narrower intervals.
 //
 // Without a change, an outcome is judged only if its interval stays within 10
 // points. So whoever reads that decisions did not change knows that no share

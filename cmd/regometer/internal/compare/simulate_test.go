@@ -182,7 +182,7 @@ func TestFalseAlarms(t *testing.T) {
 		w := newWorld(rng)
 		before := w.report(t, rng, 30+rng.IntN(211), 1, 0)
 		after := w.report(t, rng, 30+rng.IntN(211), 1, 0)
-		c := compareOf(t, before, after, Options{})
+		c := compareOf(t, before, after)
 		mu.Lock()
 		defer mu.Unlock()
 		decisions += min(1, alarms(c.Decisions))
@@ -239,8 +239,8 @@ func TestPower(t *testing.T) {
 		seen := map[string]int{}
 		n := simulate(2, 100, func(rng *rand.Rand) {
 			before := tt.world.report(t, rng, tt.slices, 1, 0)
-			healthy := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1, 0), Options{})
-			changed := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1.2, 0.05), Options{})
+			healthy := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1, 0))
+			changed := compareOf(t, before, tt.world.report(t, rng, tt.slices, 1.2, 0.05))
 			mu.Lock()
 			defer mu.Unlock()
 			wrong += min(1, alarms(healthy.Decisions)+alarms(healthy.Stages))

@@ -150,7 +150,7 @@ func (c *Comparison) claim() string {
 		text.Plural(c.Intervals, "interval"), 100*(1-confidence))
 	if few := count(c.Decisions, TooLittle) + count(c.Stages, TooLittle); few > 0 {
 		claim += " Not judged, for lack of data: " + text.Plural(few, "row") +
-			". Compare longer logs, or look closer at fewer rows: see `--path` and `--stage`."
+			". Compare longer logs, or look closer at fewer rows: see `--path`."
 	}
 	return claim
 }

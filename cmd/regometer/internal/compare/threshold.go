@@ -61,7 +61,7 @@ func (t Threshold) applies(r *Row) bool {
 // Exceed returns the rows that are beyond a threshold, and the number of rows
 // with enough data to be compared with it. A row is beyond a threshold if the
 // whole confidence interval is. If no row has enough data, the stage or the key
-// may be misspelt. The threshold must be one of Options.Thresholds, unless its
+// may be misspelt. The threshold must be one of the comparison, unless its
 // quantile is p50 or p99.
 func (c *Comparison) Exceed(t Threshold) (exceeded []Row, judged int) {
 	for _, r := range slices.Concat(c.Decisions, c.Stages) {

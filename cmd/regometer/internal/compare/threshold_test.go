@@ -79,7 +79,7 @@ func TestExceed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := compareOf(t, before, after, Options{Thresholds: []Threshold{threshold}})
+		c := compareOf(t, before, after, threshold)
 		rows, judged := c.Exceed(threshold)
 		if len(rows) != tt.exceeded || judged != tt.judged {
 			t.Errorf("%s: %d of %d rows, want %d of %d", tt.text, len(rows), judged, tt.exceeded, tt.judged)

@@ -149,7 +149,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 				times = append(times, t.time)
 			}
 		}
-		if r.Times, err = compare.Reports(all.before.report(r.Paths), all.replayed.report(r.Paths), compare.Options{Thresholds: times}); err != nil {
+		if r.Times, err = compare.Reports(all.before.report(r.Paths), all.replayed.report(r.Paths), times...); err != nil {
 			return nil, err
 		}
 	}
