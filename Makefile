@@ -35,10 +35,6 @@ OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' cmd/regometer/i
 # make lint examines the same code, and also the code for other platforms.
 TEST := $(GO) test -vet=off
 
-# Builds that no other target shares do not depend on the checkout's folder, so
-# that a new clone finds them in Go's cache.
-TEST_ANYWHERE := $(TEST) -trimpath
-
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -79,14 +75,14 @@ ALIKE := ^Test(CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|Pl
 
 .PHONY: race
 race: ## Run the tests of code with goroutines under the race detector
-	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST_ANYWHERE) -race -timeout 60m -skip '$(ALIKE)'
-	$(TEST_ANYWHERE) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
+	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST) -race -timeout 60m -skip '$(ALIKE)'
+	$(TEST) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
 
 # Vets and tests the packages $(3) of the root module as importers see them, with
 # the Go of number $(1) and the settings $(2), with fewer random inputs. On 386,
 # internal/logread has the code that the tag purego selects.
 define test_root
-GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) test -short -trimpath -vet=all $(3)
+GOWORK=off GOTOOLCHAIN=$(word $(1),$(GO_RELEASES)) $(2) $(GO) test -short -vet=all $(3)
 endef
 
 .PHONY: test-root
@@ -98,8 +94,8 @@ test-root: ## Vet and test the root module with each Go, each with other setting
 
 .PHONY: test-opa
 test-opa: ## Test the adapter, the plugin and the collector with the oldest OPA and client_golang
-	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(TEST_ANYWHERE) ./...
-	cd prom && GOWORK=off $(TEST_ANYWHERE) ./...
+	cd opa && GOWORK=off REGOMETER_WANT_OPA=$(OLDEST_OPA) $(TEST) ./...
+	cd prom && GOWORK=off $(TEST) ./...
 
 # A target goes on after a finding of another. Without a limit, Go takes up to a
 # minute to shorten each new input.
@@ -108,7 +104,7 @@ fuzz: ## Run each fuzz target, or those whose folder and name match TARGETS, for
 	@failed=; fuzzed=0; \
 	while read -r folder name; do \
 		echo; echo "$$folder $$name"; fuzzed=$$((fuzzed + 1)); \
-		$(TEST_ANYWHERE) -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$folder" || failed="$$failed, $$folder $$name"; \
+		$(TEST) -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$folder" || failed="$$failed, $$folder $$name"; \
 	done < <(git grep --untracked '^func Fuzz' -- '*_test.go' | sed -E 's|(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|\1 \2|' | grep -E "$(TARGETS)"); \
 	[ -z "$$failed" ] || { echo "commit the new files in testdata/fuzz with the fix: findings in$${failed#,}"; exit 1; }; \
 	[ $$fuzzed -gt 0 ] || { echo "no target matches $(TARGETS)"; exit 1; }
