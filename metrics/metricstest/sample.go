@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/metrics"
 )
 
@@ -32,8 +31,6 @@ import (
 // does. So every pattern ends with an update that has the highest priority.
 const (
 	decay              = 0.015 // per second
-	sampleHistograms   = 100   // the number of histograms to check; fewer under the race detector
-	referenceSamples   = 300   // the number of samples that the reference draws
 	standardDeviations = 6
 )
 
@@ -92,9 +89,6 @@ func sampleBehaviours() []behaviour {
 // samples do not fit the reference. The caller runs it in a synctest bubble.
 func (p samplePattern) check(newHistogram func() metrics.Histogram) error {
 	histograms := make([]metrics.Histogram, sampleHistograms)
-	if race.Enabled {
-		histograms = histograms[:sampleHistograms/5]
-	}
 	for i := range histograms {
 		histograms[i] = newHistogram()
 	}

@@ -1,0 +1,11 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package metricstest
+
+const (
+	sampleHistograms = 100 // the number of histograms to check
+	referenceSamples = 300 // the number of samples that the reference draws
+)
