@@ -385,8 +385,8 @@ func (p *Program) build(ctx context.Context, binary string) error {
 		err := p.attempt(ctx, binary, r)
 		lacking, isLacking := errors.AsType[*lackingError](err)
 		switch {
-		case err == nil || ctx.Err() != nil:
-			return err
+		case err == nil:
+			return nil
 		case isLacking:
 			p.progress.printf("warning: without the plugin because %v", lacking)
 			if p.vendor != "" {

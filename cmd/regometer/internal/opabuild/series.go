@@ -230,9 +230,7 @@ func (c *fileChange) apply(name string, text []byte) ([]byte, error) {
 		if n := strings.Count(lines, e.old); n != 1 || e.old == "" {
 			return nil, fmt.Errorf("%s is not what the step was written for: the lines to change occur %d times, want once:\n%s", e.name, n, e.old)
 		}
-		if f.decls[i].text = strings.TrimSuffix(strings.Replace(lines, e.old, e.new, 1), "\n"); f.decls[i].text == "" {
-			f.decls = slices.Delete(f.decls, i, i+1)
-		}
+		f.decls[i].text = strings.TrimSuffix(strings.Replace(lines, e.old, e.new, 1), "\n")
 	}
 	for i, d := range step.decls {
 		if f.find(d.name) >= 0 {
