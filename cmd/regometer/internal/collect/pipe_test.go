@@ -25,4 +25,17 @@ func TestPipe(t *testing.T) {
 	if n := tallyOf(c)["decisions"]; n != 4 || !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("%v decisions count, and the error of a pipe is %v", n, err)
 	}
+	long := strings.NewReader(`{"decision_id":"x","path":"p","input":"` + strings.Repeat("x", largeBuffer) + `"}` + "\n")
+	room := 0
+	noError(c.ReadPipe(readerFunc(func(p []byte) (int, error) {
+		room = len(p)
+		return long.Read(p)
+	})))
+	if room != usualBuffer {
+		t.Errorf("after a long event, the buffer has %d bytes", room)
+	}
 }
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
