@@ -351,21 +351,6 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A large body counts as many small ones with the same decisions do.
-func TestLargeBody(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	noError(samplelog.Write(&log, samplelog.Options{Decisions: 10_000}))
-	one, many := newCollector(Options{}), newCollector(Options{})
-	send(one, log.String())
-	for body := range slices.Chunk(slices.Collect(strings.Lines(log.String())), 100) {
-		send(many, strings.Join(body, ""))
-	}
-	if got, want := series(scrape(one)), series(scrape(many)); tallyOf(one)["decisions"] != 10_000 || tallyOf(many)["counted"] != 100 || !slices.Equal(got, want) {
-		t.Errorf("%v of one body, and %v of many; the series are\n%q\n%q", tallyOf(one), tallyOf(many), got, want)
-	}
-}
-
 // Servers are told apart by their ids, up to a number and a length, while they
 // send.
 func TestServers(t *testing.T) {

@@ -96,11 +96,11 @@ func TestDuckDB(t *testing.T) {
 				if name == "path" {
 					continue
 				}
-				got, want, error := number(v), groups[path].Stages[stage][name], 0.0
+				got, want, bound := number(v), groups[path].Stages[stage][name], 0.0
 				if strings.HasPrefix(name, "p") {
-					error = 0.011 // of the report's histograms
+					bound = 0.011 // of the report's histograms
 				}
-				if math.Abs(float64(got-want)) > error*float64(want)+math.Ceil(error) {
+				if math.Abs(float64(got-want)) > bound*float64(want)+math.Ceil(bound) {
 					t.Errorf("%s of %s: %s is %d, want %d", stage, path, name, got, want)
 				}
 			}

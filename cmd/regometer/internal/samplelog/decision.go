@@ -83,6 +83,7 @@ var profiles = []profile{
 	}},
 	{"trino/allow", 0, 1, lognormal{25_000, 0.6}, boolean(15, 16)},
 	{"terraform/analysis/score", 0, 2, lognormal{1_500_000, 0.9}, []string{"42", "7"}},
+	{"kafka/authz/allow", 8, 1, lognormal{45_000, 0.7}, boolean(9, 10)},
 	{"features/flags", 200, 0, lognormal{15_000, 0.6}, []string{
 		`{"beta":true,"dark":false}`,
 		"null",
