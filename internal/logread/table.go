@@ -214,7 +214,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	t, rest := s.reader.table, text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
 	n, isOpen := 0, false
-	for {
+	for len(t.names) > 1 || rest[0] == '"' {
 		eol := lineEnd(rest, n)
 		if eol == len(rest) && !s.isAll(rest, end) {
 			return i, false
@@ -235,7 +235,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	case joined != nil: // another file begins
 		s.reader.table = joined
 		s.noteOther(record, 1)
-	case !t.isKnown && (len(cells) != len(t.names) || len(cells) == 1 && record[0] != '"'):
+	case !t.isKnown && (n == 0 || len(cells) != len(t.names)):
 		s.reader.table = nil // the first line was something else
 		return i, true
 	case i+n == len(text) && end && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
