@@ -212,11 +212,11 @@ func (s *savedHead) restore() (*Data, error) {
 		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
 	}
 	tables := x.tables()
-	for i, t := range s.Tables {
-		if len(s.Tables) != len(tables) || t.Table != tables[i].name {
+	for i, t := range tables {
+		if len(s.Tables) != len(tables) || s.Tables[i].Table != t.name {
 			return nil, errors.New("it has other tables than its groups need")
 		}
-		if err := tables[i].Restore(t.Width, t.Overflow); err != nil {
+		if err := t.Restore(s.Tables[i].Width, s.Tables[i].Overflow); err != nil {
 			return nil, err
 		}
 	}

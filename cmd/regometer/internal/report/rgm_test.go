@@ -163,6 +163,7 @@ func TestLoadErrors(t *testing.T) {
 		{`limit":1`, `limit":1000001`, "at most 1000000"},
 		{`"from":-20`, `"from":7`, "times of group"},
 		{`{"table":"groups",`, `{"table":"paths",`, "other tables"},
+		{`"tables":[{"table":"groups",` + tableJSON + `,{"table":"revisions",` + tableJSON, `"tables":[`, "other tables"},
 		{`"table":"groups","key"`, `"table":"whole","key"`, `no table "whole"`},
 		{`,"slowest"`, `,"servers":{"list":[{"name":"b","from":0,"to":1},{"name":"a","from":0,"to":1}]},"slowest"`, "not in order"},
 		{`,"slowest"`, `,"clients":{"list":[{"name":"b","from":1,"to":0}]},"slowest"`, "of a server or client"},
