@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -320,10 +321,12 @@ func TestBuildAtOnce(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
 	dir := writeTree(t, opaTree())
 	var wg sync.WaitGroup
+	var built atomic.Int32
 	for i := range 6 {
 		wg.Go(func() {
 			who := string("AB"[i%2])
-			path, _, err := tryBuild(t, Options{OPA: dir}, parts{dropIn: fakeDropIn(who)})
+			path, says, err := tryBuild(t, Options{OPA: dir}, parts{dropIn: fakeDropIn(who)})
+			built.Add(int32(strings.Count(says, "building ")))
 			if err != nil {
 				t.Error(err)
 			} else if got := run(t, path); got != "1.5.0  "+who {
@@ -332,6 +335,9 @@ func TestBuildAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	if n := built.Load(); n != 2 {
+		t.Errorf("%d builds of two binaries", n)
+	}
 }
 
 // In a checkout `opa version` shows the commit, as if Go built it there.

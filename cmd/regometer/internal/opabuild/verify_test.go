@@ -115,6 +115,15 @@ func TestNamed(t *testing.T) { t.Run(Use(), func(*testing.T) {}) }
 
 func TestNeedsTool(t *testing.T) { t.Fatal("no such tool") }
 
+// This test fails if it runs twice.
+func TestOnce(t *testing.T) {
+	if runs++; runs > 1 {
+		t.Fatal("twice")
+	}
+}
+
+var runs int
+
 // This test fails the first time with the drop-in.
 func TestFlaky(t *testing.T) {
 	if _, err := os.Stat("A"); err != nil && Use() == "A" {
@@ -170,7 +179,7 @@ func TestMain(m *testing.M) {
 		"internal/crash 1/0/0/0 0/0/0/1", "  0 ",
 		"internal/none 0/0/0/1 0/0/0/1", "  2 ",
 		"internal/tagged 1/0/0/0 1/0/0/0",
-		"internal/user 7/1/0/0 4/4/0/0",
+		"internal/user 8/1/0/0 5/4/0/0",
 		"  0 TestRegression/below", "  1 TestNamed/OPA", "  2 TestNeedsTool", "  3 TestFlaky",
 	}
 	if !slices.Equal(got, want) {
@@ -202,6 +211,10 @@ func TestMain(m *testing.M) {
 	o.Packages, o.Run = []string{"internal/user"}, "TestSame|TestNeedsTool"
 	if r, err = Verify(t.Context(), o); err != nil || !r.OK() || r.Packages[0].Changed.Passed != 2 {
 		t.Errorf("with --run: %+v, %v", r, err)
+	}
+	o.Run, o.Count = "TestOnce", 2
+	if r, err = Verify(t.Context(), o); err != nil || r.Packages[0].Unmodified.Failed != 1 {
+		t.Errorf("with --count: %+v, %v", r, err)
 	}
 }
 
