@@ -74,7 +74,7 @@ func texts(t *testing.T, patterns ...string) map[string]string {
 // as its help says.
 func supported(t *testing.T) (oldest, newest string) {
 	t.Helper()
-	help := regexp.MustCompile(`(?s)tested with OPA (v\S+) to .*\(default "(v\S+)"\)`).FindStringSubmatch(mustRun(t, "go", "run", "./cmd/regometer", "build", "--help"))
+	help := regexp.MustCompile(`(?s)tested with\s+OPA\s+(v\S+) to .*\(default "(v\S+)"\)`).FindStringSubmatch(mustRun(t, "go", "run", "./cmd/regometer", "build", "--help"))
 	if help == nil {
 		t.Fatal("regometer build --help does not say which OPA it supports")
 	}
