@@ -44,11 +44,12 @@ func TestEmpty(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write("a.log", succeed(t, "sample", "--decisions", "200"))
 	write("empty.log", "")
+	succeed(t, "report", "--allow-empty", "--path", "nothing", "--save", "none.rgm", "a.log")
 	const reason = "regometer: the report has no decisions; with --allow-empty the exit status is 0\n"
 	for args, want := range map[string]string{
 		"report empty.log":                                 "There are no decisions.",
-		"report --path nothing a.log":                      "The flags select none of 200 decisions from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC. The paths are `",
-		"report --since 2026-01-03 a.log":                  " and others. Change `--path`, `--since` or `--until`.",
+		"report --path nothing a.log":                      "The flags select none of 200 decisions. Change `--path`, `--since` or `--until`.",
+		"report --since 2026-01-03 a.log":                  "The flags select none of 200 decisions.",
 		"report --allow-empty --since= --by day empty.log": "There are no decisions.",
 	} {
 		status, stdout, stderr := call(t.Context(), strings.Fields(args)...)
@@ -56,6 +57,9 @@ func TestEmpty(t *testing.T) {
 		if strings.Contains(args, "--allow-empty") != (status == 0 && stderr == "") || status != 0 && (status != exitEmpty || stderr != reason) || !strings.Contains(stdout, want) {
 			t.Errorf("%s: status %d, prints\n%s\n%s", args, status, stdout, stderr)
 		}
+	}
+	if out := succeed(t, "merge", "none.rgm"); !strings.Contains(out, "There are no decisions.") {
+		t.Errorf("merge, which has no flags that select, prints\n%s", out)
 	}
 }
 

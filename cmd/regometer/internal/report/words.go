@@ -33,7 +33,7 @@ func (r *Report) Summary() string {
 	switch {
 	case slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Info }):
 		return ""
-	case r.Total.Decisions == 0 && r.Inputs.Decisions > 0:
+	case r.Total.Decisions == 0 && r.Inputs.Decisions > 0 && r.options != nil: // a saved report has no flags
 		return "The flags select none of " + text.Plural(r.Inputs.Decisions, "decision") + ". Change `--path`, `--since` or `--until`."
 	case r.Total.Decisions == 0:
 		return "There are no decisions."
