@@ -73,7 +73,6 @@ func TestCalls(t *testing.T) {
 		{"report TREE/go.mod", exitEmpty, "TREE/go.mod has no decision: it begins with: module"},
 		{"report --strict TREE/go.mod", exitFailure, "--strict: the logs have problems: no_decision_log (1)"},
 		{"report BIN/log.xz", exitEmpty, "xz -dc FILE | regometer report -"},
-		{"report EMPTY/[a", exitUsage, "close its [, or write"},
 		{"report --fail-on errors_rose,slow TREE/go.mod", exitUsage, `no rule is named "slow": use one of`},
 		{"compare --fail-on p99>1 EMPTY EMPTY", exitUsage, `invalid threshold "p99>1"`},
 		{"replay EMPTY", exitUsage, "there is no policy: name it with --policy"},
