@@ -223,7 +223,7 @@ func TestRefused(t *testing.T) {
 		{"report --save link.log d.log --force", "--save: link.log is also the input d.log"},
 		{"report --html logs/a.log logs", "--html: logs/a.log is also the input logs/a.log"},
 		{"report --html logs/a.log more --force", "--html: logs/a.log is also the input more/a.log"},
-		{"report --parquet logs/../logs/a.log log*", "is also the input logs/a.log"},
+		{"report --parquet logs/../logs/a.log logs", "is also the input logs/a.log"},
 		{"report - --save d.log < d.log", "--save: d.log is also standard input"},
 		{"report - --save symlink.log --force < link.log", "--save: symlink.log is also standard input"},
 		{"report d.log >> d.log", "standard output is also the input d.log: redirect it to another file"},
