@@ -58,7 +58,7 @@ Percentiles are within 1.1 % of the exact ones. Counts, sums, minima and maxima 
 exact. Times are in UTC. JSON has durations in nanoseconds.`,
 		Example: `  regometer report decisions.log
   regometer report --top 5 --slowest 10 /var/log/opa
-  regometer report --by label:id --since 24h logs/*.gz
+  regometer report --by label:id --since 24h logs
   regometer report --by input:user --path httpapi/authz logs
   regometer report - < console.log
   regometer report --html report.html logs

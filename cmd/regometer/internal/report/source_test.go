@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -66,7 +67,9 @@ func TestDecompressed(t *testing.T) {
 		{"gzip", gzipped(string(large)), string(large), false},
 		{"members", two, "first\nsecond\n", false},
 		{"empty members", gzipped("", "a", "", "b", ""), "ab", false},
-		{"padding", append(gzipped("a"), make([]byte, 512)...), "a", true},
+		{"padding", append(gzipped("a"), make([]byte, 512)...), "a", false},
+		{"padding between", slices.Concat(gzipped("a"), make([]byte, 5), gzipped("b")), "ab", false},
+		{"text behind", append(gzipped("a"), "text"...), "a", true},
 		{"zstd", zstandard(string(large)), string(large), false},
 		{"two frames", append(zstandard("a"), zstandard("b")...), "ab", false},
 		{"bzip2", bzip2Sample, "first\nsecond\n", false},
