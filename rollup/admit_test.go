@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -204,5 +205,35 @@ func TestTableOfVeryManyKeys(t *testing.T) {
 	}
 	if !r.Admit("p") || r.byLabel.get("p") == nil {
 		t.Error("the table does not find its key")
+	}
+}
+
+// TestAdmitAtOnce checks that goroutines that add rows at the same time lose
+// none of them, and take no more room than there is.
+func TestAdmitAtOnce(t *testing.T) {
+	t.Parallel()
+	const paths, goroutines = 200, 8
+	for range 50 {
+		r, err := New(Options{Paths: paths})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var adding sync.WaitGroup
+		for range goroutines {
+			adding.Go(func() {
+				for i := range 2 * paths {
+					r.Admit(strconv.Itoa(i))
+				}
+			})
+		}
+		adding.Wait()
+		if got := len(*r.rows.Load()); got != paths+1 { // and other
+			t.Fatalf("%d paths have %d rows", paths, got-1)
+		}
+		for _, row := range (*r.rows.Load())[1:] {
+			if r.byLabel.get(row.label) != row {
+				t.Fatalf("path %s has two rows", row.label)
+			}
+		}
 	}
 }

@@ -27,8 +27,9 @@ type often struct {
 	// The least shares: of each path, and of the log. With a share above 1, the
 	// rule does not judge the log.
 	share, whole float64
-	detail       func(*Group) string // of a path, or nil
-	flags        []string            // of the command that it suggests
+	detail       func(*Group) string  // of a path, or nil
+	closing      func(*Report) string // a sentence before the advice, or nil
+	flags        []string             // of the command that it suggests
 }
 
 const httpStops = " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." +
@@ -40,6 +41,7 @@ var (
 	errorsHigh = often{
 		what: "decisions", did: "failed", advice: " Find the cause in the messages of the errors in the log, and the paths with `--by path`.",
 		scanned: []string{"errors_rose", "errors_high"}, count: ended(outcome.Failed), each: 50, least: 50, share: 0.2, whole: 0.05,
+		closing: func(r *Report) string { return commonest(r.Total.Errors) },
 	}
 	cancelledHigh = often{
 		what: "decisions", did: "were cancelled", advice: outcomeTexts[outcome.Cancelled].advice,
@@ -116,8 +118,8 @@ func (o often) find(r *Report) (f Finding) {
 		slices.SortStableFunc(paths, func(a, b path) int { return cmp.Compare(b.n, a.n) })
 		f.Text += " on " + text.Plural(len(paths), "path") + ": " + listed(paths, func(p path) string { return p.text })
 	}
-	if f.Text += "."; o.did == "failed" {
-		f.Text += commonest(r.Total.Errors)
+	if f.Text += "."; o.closing != nil {
+		f.Text += o.closing(r)
 	}
 	f.Text += o.advice
 	if len(paths) == 1 {

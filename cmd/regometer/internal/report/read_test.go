@@ -4,7 +4,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -26,17 +25,6 @@ func sampleText(t testing.TB, o samplelog.Options) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// parsed returns the parsed JSON of a report.
-func parsed(t *testing.T, text []byte) (v map[string]any) {
-	t.Helper()
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
 
 // A report says what is in the log: counts, sums and extremes exactly, quantiles
