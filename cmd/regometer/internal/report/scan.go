@@ -210,9 +210,11 @@ func (s *scan) setOver() {
 			continue
 		}
 		slices.Sort(logs)
+		fast := nearest(logs, 0.1)
+		top := max(nearest(logs, topShare), fast+math.Log(topTimes))
 		for _, i := range path.events {
 			e := &s.events[i]
-			e.over, e.known, e.top = e.over-nearest(logs, 0.1), e.took > 0, e.over > max(nearest(logs, topShare), nearest(logs, 0.1)+math.Log(topTimes))
+			e.over, e.known, e.top = e.over-fast, e.took > 0, e.over > top
 		}
 	}
 }
