@@ -39,6 +39,7 @@ type event struct {
 	known bool     // over is known
 	top   bool     // it is one of the slowest of its path, as topShare and topTimes say
 	again bool     // its input came to its path in the minute before
+	asked bool     // its client began to ask for its path a minute before, or earlier
 }
 
 // value is a name of an attribute.
@@ -109,7 +110,8 @@ func newScan(of *decisionSample, servers *servers) *scan {
 	}
 	first, last := of.kept[0].time, of.kept[n-1].time
 	width := float64(last)/scanBins - float64(first)/scanBins + 1
-	came := map[uint64]int64{} // by path and input
+	came := map[uint64]int64{}  // by path and input
+	began := map[uint64]int64{} // by path and client
 	for i := range of.kept {
 		d := &of.kept[i]
 		if i > 0 && *d == of.kept[i-1] {
@@ -125,9 +127,15 @@ func newScan(of *decisionSample, servers *servers) *scan {
 			s.values[a][at].events = append(s.values[a][at].events, int32(n))
 		}
 		if d.input != 0 {
-			r := uint64(e.names[ofPath])<<32 | uint64(d.input)
+			path := uint64(e.names[ofPath]) << 32
+			r, c := path|uint64(d.input), path|uint64(e.names[ofClient])
 			before, ok := came[r]
 			e.again, came[r] = ok && d.time-before <= int64(time.Minute), d.time
+			if begin, ok := began[c]; !ok {
+				began[c] = d.time
+			} else {
+				e.asked = d.time-begin > int64(time.Minute)
+			}
 		}
 		s.every = append(s.every, int32(n))
 		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
@@ -281,7 +289,9 @@ func (f *feature) of(e *event) int8 {
 	case unfinished:
 		is = e.parts[ofHTTP] < 0
 	case repeated:
-		is, counts = e.again, e.input != 0
+		// Of the first minute, nobody knows what came before: few inputs then
+		// come again, however often they do later.
+		is, counts = e.again, e.asked
 	}
 	switch {
 	case !counts:
