@@ -60,3 +60,17 @@ func xgetbv() uint32
 //
 //go:noescape
 func nestedBlocks(text *byte, i, room int, newlines bool) (end int)
+
+// memberBlocks reads members of an object from the key at i on. A key must have
+// followed the one before. A value must be a plain string, true, false, an
+// integer of at most 16 digits, or what nestedBlocks can skip. Only a comma or a
+// brace may be behind a number, blanks and, if they are allowed, newlines behind
+// a comma, and one blank behind a colon. A member must end before n, though
+// memberBlocks may look at room bytes of text.
+//
+// It stops before any other member, and before a field that was seen. It stops
+// at an object to read, which it lists as not whole. It writes the places of fields to spans. If spans is nil, the object
+// is metrics, and all members are listed.
+//
+//go:noescape
+func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)

@@ -3,6 +3,7 @@
 
 //go:build gc && !purego
 
+#include "go_asm.h"
 #include "textflag.h"
 
 // MASK sets a bit of M for each of the 64 bytes in Y0 and Y1 that is BYTE.
@@ -28,13 +29,16 @@
 	XORQ  ODD, R10
 
 // bytes has one of each byte that the registers are filled with.
-DATA bytes<>+0(SB)/8, $0x0a025c22
+DATA bytes<>+0(SB)/8, $0x000a1f09025c2230
 GLOBL bytes<>(SB), RODATA|NOPTR, $8
 
 // FILL sets all bytes of Y to byte N of bytes.
 #define FILL(N, Y) VPBROADCASTB bytes<>+N(SB), Y
 
+#define ZERO Y8 // the digit
+#define NINE Y6
 #define TWO Y7
+#define LAST Y9 // the last control character
 #define OPENING Y10
 #define CLOSING Y11 // which comes two behind
 #define QUOTE Y12
@@ -44,10 +48,10 @@ GLOBL bytes<>(SB), RODATA|NOPTR, $8
 // START fills the registers that nested needs. If newlines are allowed, a
 // backslash stands for them.
 #define START(NEWLINES, LABEL) \
-	FILL(0, QUOTE)                \
-	FILL(1, BACKSLASH)            \
-	FILL(2, TWO)                  \
-	FILL(3, NEWLINE)              \
+	FILL(1, QUOTE)                \
+	FILL(2, BACKSLASH)            \
+	FILL(3, TWO)                  \
+	FILL(6, NEWLINE)              \
 	VPCMPEQB X15, X15, X15        \
 	CMPB     NEWLINES, $0         \
 	JEQ      LABEL                \
@@ -180,6 +184,270 @@ TEXT ·nestedBlocks(SB), NOSPLIT, $0-40
 	VZEROUPPER
 	RET
 
+// numbers has what turns digits into numbers, four, two and one at a time.
+DATA numbers<>+0(SB)/8, $0x010a010a010a010a
+DATA numbers<>+8(SB)/8, $0x010a010a010a010a
+DATA numbers<>+16(SB)/8, $0x0001006400010064
+DATA numbers<>+24(SB)/8, $0x0001006400010064
+DATA numbers<>+32(SB)/8, $0x0001271000012710
+DATA numbers<>+40(SB)/8, $0x0001271000012710
+GLOBL numbers<>(SB), RODATA|NOPTR, $48
+
+// shift has 16 bytes of zeros by number, before the numbers of 16 bytes.
+DATA shift<>+0(SB)/8, $-1
+DATA shift<>+8(SB)/8, $-1
+DATA shift<>+16(SB)/8, $0x0706050403020100
+DATA shift<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL shift<>(SB), RODATA|NOPTR, $32
+
+// func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)
+//
+// SI text, R8 its room, AX and BX where a value begins and ends
+// DX lines, R11 the last key's line, as an index of bytes, R10 those that may come
+// R9 spans, DI where the next member that is found goes
+// R14 the fields that were seen, R15 those that are plain
+TEXT ·memberBlocks(SB), NOSPLIT, $48-72
+	MOVQ text+0(FP), SI
+	MOVQ i+8(FP), AX
+	MOVQ room+24(FP), R8
+	MOVQ lines+32(FP), DX
+	MOVQ spans+40(FP), R9
+	MOVQ found+56(FP), DI
+	MOVQ state+64(FP), CX
+	MOVQ (8*const_memberLine)(CX), R11
+	MOVQ (8*const_memberSeen)(CX), R14
+	MOVQ (8*const_memberPlain)(CX), R15
+	FILL(0, ZERO)
+	FILL(4, NINE)
+	FILL(5, LAST)
+	MOVQ $0, end-8(SP)
+	MOVQ $0, open-48(SP)
+	START(newlines+48(FP), member)
+	LEAQ 160(AX), CX               // a key, a blank, a value and what is behind
+	CMPQ CX, R8
+	JGT  stop
+	CMPB (SI)(AX*1), $0x20
+	JLS  blank
+	VMOVDQU (SI)(AX*1), Y0
+	VMOVDQU 32(SI)(AX*1), Y1
+	MOVQ R11, line-16(SP)
+	MOVL const_lineNext(DX)(R11*1), R10
+
+key:
+	MOVBLZX R10, R11
+	SHLL    $7, R11
+	JZ      stop
+	VPXOR   (DX)(R11*1), Y0, Y2
+	VPTEST  const_lineMask(DX)(R11*1), Y2
+	JNZ     other
+	VPXOR   32(DX)(R11*1), Y1, Y3
+	VPTEST  (const_lineMask+32)(DX)(R11*1), Y3
+	JZ      known
+
+other:
+	SHRL $8, R10
+	JMP  key
+
+blank:
+	JEQ  skipped
+	CMPB (SI)(AX*1), $0x0a
+	JNE  stop
+	CMPB newlines+48(FP), $0
+	JEQ  stop
+
+skipped:
+	INCQ AX
+	JMP  member
+
+known:
+	MOVL R11, (DI)
+	MOVL AX, 4(DI)
+	MOVBLZX const_lineLength(DX)(R11*1), R13
+	ADDQ R13, AX
+	CMPB (SI)(AX*1), $0x20
+	JNE  value
+	INCQ AX
+
+value:
+	CMPB (SI)(AX*1), $0x22
+	JNE  scalar
+	LEAQ 1(AX), BX
+
+string:
+	VMOVDQU   (SI)(BX*1), Y0
+	VPCMPGTB  LAST, Y0, Y1
+	VPCMPEQB  QUOTE, Y0, Y2
+	VPCMPEQB  BACKSLASH, Y0, Y3
+	VPOR      Y2, Y3, Y2
+	VPANDN    Y1, Y2, Y1
+	VPMOVMSKB Y1, R12
+	XORL      $-1, R12             // bytes that are not plain
+	JZ        plain
+	TZCNTL    R12, R12
+	ADDQ R12, BX
+	CMPB (SI)(BX*1), $0x22
+	JNE  stop
+	INCQ BX
+	MOVBLZX const_lineField(DX)(R11*1), CX
+	BTSQ CX, R15
+	MOVL $const_listsStrings, R10
+	MOVQ $-1, R13
+
+found:
+	CMPQ BX, n+16(FP)
+	JGE  stop
+	TESTQ R9, R9
+	JZ   metric
+	MOVBLZX const_lineField(DX)(R11*1), CX
+	BTSQ CX, R14
+	JCS  again
+
+slot:
+	MOVL AX, (R9)(CX*8)
+	MOVL BX, 4(R9)(CX*8)
+	TESTB R10, const_lineLists(DX)(R11*1)
+	JNZ  list
+
+behind:
+	MOVQ BX, end-8(SP)
+	LEAQ 1(BX), AX
+	CMPB (SI)(BX*1), $0x2c
+	JEQ  member
+	MOVQ R11, line-16(SP)
+	JMP  stop
+
+list:
+	MOVL AX, 8(DI)
+	MOVL BX, 12(DI)
+	JMP  note
+
+metric:
+	MOVL AX, 4(DI)
+	MOVQ R13, 8(DI)
+
+note:
+	MOVQ BX, end-8(SP)
+	MOVQ R11, line-16(SP)
+	MOVQ found+56(FP), CX
+	ADDQ $16, DI
+	ADDQ $(16*(const_mostFound-1)), CX
+	CMPQ DI, CX
+	JNE  behind
+	JMP  stop
+
+again:
+	CMPL CX, $const_fieldNone
+	JEQ  slot
+	JMP  stop
+
+plain:
+	ADDQ $32, BX
+	LEAQ 64(BX), CX
+	CMPQ CX, R8
+	JLE  string
+	JMP  stop
+
+scalar:
+	MOVBLZX (SI)(AX*1), CX
+	CMPL CX, $0x7b                 // an object
+	JEQ  nested
+	CMPL CX, $0x5b                 // an array
+	JEQ  nested
+	VMOVDQU   (SI)(AX*1), Y0
+	VPSUBB    ZERO, Y0, Y0
+	VPMINUB   NINE, Y0, Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, R12
+	XORL R10, R10                  // not listed
+	MOVQ $-1, R13
+	NOTL R12
+	TZCNTL    R12, R12             // the number of digits
+	JZ        word
+	CMPL R12, $16
+	JGT  stop
+	LEAQ (AX)(R12*1), BX
+	CMPL CX, $0x30
+	JNE  number
+	CMPL R12, $1
+	JNE  stop
+
+number:
+	LEAQ shift<>(SB), CX
+	VPSHUFB (CX)(R12*1), X0, X0    // behind zeros
+	VPMADDUBSW numbers<>+0(SB), X0, X0
+	VPMADDWD   numbers<>+16(SB), X0, X0
+	VPACKUSDW  X0, X0, X0
+	VPMADDWD   numbers<>+32(SB), X0, X0
+	VMOVQ X0, R12
+	MOVL  R12, CX
+	SHRQ  $32, R12
+	IMULQ $100000000, CX
+	LEAQ  (R12)(CX*1), R13
+
+last:
+	CMPB (SI)(BX*1), $0x2c
+	JEQ  found
+	CMPB (SI)(BX*1), $0x7d
+	JEQ  found
+	JMP  stop
+
+word:
+	MOVL (SI)(AX*1), R12
+	LEAQ 4(AX), BX
+	CMPL R12, $0x65757274          // true
+	JEQ  last
+	CMPL R12, $0x736c6166          // fals
+	JNE  stop
+	CMPB (SI)(BX*1), $0x65
+	JNE  stop
+	INCQ BX
+	JMP  last
+
+nested:
+	CMPL CX, $0x5b
+	JEQ  skip
+	TESTB $const_listsMembers, const_lineLists(DX)(R11*1)
+	JNZ  open
+
+skip:
+	MOVQ R14, seen-24(SP)
+	MOVQ R15, plain-32(SP)
+	MOVQ AX, start-40(SP)
+	CALL nested<>(SB)
+	MOVQ lines+32(FP), DX
+	MOVQ spans+40(FP), R9
+	MOVQ seen-24(SP), R14
+	MOVQ plain-32(SP), R15
+	MOVQ start-40(SP), AX
+	MOVL $const_listsNested, R10
+	MOVQ $-1, R13
+	CMPQ BX, $0
+	JLE  stop
+	JMP  found
+
+open:
+	CMPQ AX, n+16(FP)
+	JGE  stop
+	MOVL AX, 8(DI)
+	MOVQ $1, open-48(SP)
+	ADDQ $16, DI
+
+stop:
+	MOVQ state+64(FP), CX
+	MOVQ end-8(SP), BX
+	MOVQ line-16(SP), R11
+	MOVQ open-48(SP), AX
+	MOVQ R11, (8*const_memberLine)(CX)
+	MOVQ BX, (8*const_memberEnd)(CX)
+	MOVQ AX, (8*const_memberOpen)(CX)
+	MOVQ R14, (8*const_memberSeen)(CX)
+	MOVQ R15, (8*const_memberPlain)(CX)
+	SUBQ found+56(FP), DI
+	SHRQ $4, DI
+	MOVQ DI, (8*const_memberFound)(CX)
+	VZEROUPPER
+	RET
+
 // KEEP writes those of eight bytes that R15 has bits for.
 #define KEEP(N) \
 	MOVBLZX R15, AX            \
@@ -204,9 +472,9 @@ TEXT ·unescapeBlocks(SB), NOSPLIT, $0-56
 	MOVQ kept+32(FP), R9
 	LEAQ -64(DI)(R12*1), R12
 	LEAQ -64(SI)(R8*1), R8
-	FILL(0, QUOTE)
-	FILL(1, BACKSLASH)
-	FILL(3, NEWLINE)
+	FILL(1, QUOTE)
+	FILL(2, BACKSLASH)
+	FILL(6, NEWLINE)
 	XORL R10, R10
 
 loop:

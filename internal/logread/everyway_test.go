@@ -141,7 +141,7 @@ func brokenText(r *rand.Rand, lines int) string {
 		if places := oddPlace.FindAllIndex(line, -1); r.IntN(2) == 0 {
 			at := places[r.IntN(len(places))]
 			odd := oneOf(r, "0", "00", "01", "-1", "1.5", "1234567890123456", "12345678901234567", "null", "nuls", "true", "trua", "false", "falsy", `"1"`,
-				"\"\t", `"é`, "\"\x7f", `"\n`, "[]", `{"a":{}}`, `["]"]`, "{ }", strings.Repeat(`"x":{},`, 64), "["+strings.Repeat("[],", 10_000/2*r.IntN(4)*r.IntN(2))+"1]")
+				"\"\t", `"é`, "\"\x7f", `"\n`, "[]", `{"a":{}}`, `["]"]`, "{ }", strings.Repeat(`"x":{},`, 2*mostFound), "["+strings.Repeat("[],", 10_000/2*r.IntN(4)*r.IntN(2))+"1]")
 			line = slices.Concat(line[:at[0]], []byte(odd), line[at[1]:])
 		}
 		at := r.IntN(len(line))

@@ -5,15 +5,17 @@ package logread
 
 import "strings"
 
-// key is a key of an object, whatever is around it.
+// key is a key of an object as it is written, with its quotes and its colon.
 type key struct {
+	text string
+	line uint8 // its number among lines, or otherLine
+
 	field field
 	// For members of wrappers: the last value without an event, and its place.
 	barren   []byte
 	barrenAt nesting
 
 	// For metrics.
-	name   string
 	counts bool   // it is a timer or a counter
 	asked  bool   // number is what Options.Metric says
 	number int32  // or negative
@@ -22,66 +24,134 @@ type key struct {
 }
 
 // otherKey stands for all keys beyond the limit of keys that are remembered.
-var otherKey = &key{field: fieldNone}
+var otherKey = &key{field: fieldNone, line: otherLine}
 
-// gap is the text between two values of an object, or before the first one:
-// {"path": for example, or a comma, blanks, a key and a colon. Most objects have
-// the gaps of the object before, in the same order, so one comparison reads them.
-type gap struct {
-	text  string // empty if it is not remembered
-	lines bool   // it has a newline
-	key   *key
-	next  [4]*gap // those that have followed it, the last first: many keys are optional
+// otherLine is the number of all keys that are too long or too many for a line.
+const otherLine = 1
+
+// keyLines are the keys of objects of one kind, by what they mean and by number,
+// with the keys that followed each of them.
+type keyLines struct {
+	start key // before the first key of an object
+	known map[string]*key
+	keys  []*key
+	lines []keyLine
+	found [mostFound]foundMember
+	state [memberWords]uint64
 }
 
-// longestGap limits the length of a gap that is remembered, in bytes.
-const longestGap = 1 << 10
+// keyLine is a line as memberBlocks knows it: the text of the key, its length,
+// when to list the member, the numbers of the keys that followed, the field, and
+// ones for each byte of the text.
+type keyLine [128]byte
 
-// keys are the keys of objects of one kind.
-type keys struct {
-	start  gap // before an object
-	other  gap // any that is not remembered
-	byName map[string]*key
-	byText map[string]*gap
-}
+const (
+	lineLength = 56
+	lineLists  = 57
+	lineNext   = 58
+	lineField  = lineNext + followers
+	lineMask   = 64
+
+	// followers limits the keys that are remembered to follow another one. Many
+	// keys are optional.
+	followers = 4
+
+	// When to list a member: if it is an object, whose members are not skipped,
+	// if it is a plain string, and if it is an object or array.
+	listsMembers = 1
+	listsStrings = 2
+	listsNested  = 4
+)
+
+// What memberBlocks says: the last key's line, in bytes; the index behind its
+// value, or 0 if no member was whole; the fields that were seen, also before,
+// and those that are plain; the number of listed members; and whether the last
+// of them is not whole.
+const (
+	memberLine = iota
+	memberEnd
+	memberSeen
+	memberPlain
+	memberFound
+	memberOpen
+	memberWords
+)
+
+// foundMember is a listed member. Of an event, it has the key's line in bytes,
+// where the key and the value begin, and where the value ends, if it is whole. Of
+// metrics, it has the line, where the value begins, and the number in two halves,
+// or -1.
+type foundMember [4]uint32
+
+const mostFound = 32 // at a time
 
 // reset forgets all keys.
-func (k *keys) reset() {
-	*k = keys{other: gap{key: otherKey}, byName: map[string]*key{}, byText: map[string]*gap{}}
+func (l *keyLines) reset() {
+	*l = keyLines{known: map[string]*key{}, keys: []*key{&l.start, otherKey}, lines: make([]keyLine, 2)}
 }
 
-// guess returns the gap at i if it is one that has followed g, or nil.
-func (g *gap) guess(text []byte, i int, lines bool) *gap {
-	for j, n := range g.next {
-		if n == nil {
+// add adds a key, and gives it a line, unless it has a newline before its colon,
+// because most texts have one event a line.
+func (l *keyLines) add(k *key, name []byte) {
+	l.known[string(name)] = k
+	if n := len(l.keys); n < 256 && len(k.text) <= lineLength && strings.IndexByte(k.text, '\n') < 0 {
+		k.line = uint8(n)
+		line := keyLine{lineLength: byte(len(k.text)), lineField: byte(k.field)}
+		copy(line[lineMask:], strings.Repeat("\xff", copy(line[:], k.text)))
+		if k.field == fieldMetrics {
+			line[lineLists] |= listsMembers
+		}
+		if k.field >= fieldNone || k.field == fieldMsg {
+			line[lineLists] |= listsStrings
+		}
+		if !k.field.isData() || k.field == fieldResult {
+			line[lineLists] |= listsNested
+		}
+		l.keys, l.lines = append(l.keys, k), append(l.lines, line)
+	}
+}
+
+// follow notes that a key followed another one.
+func (l *keyLines) follow(before, k *key) {
+	if k.line > otherLine {
+		next := l.lines[before.line][lineNext : lineNext+followers]
+		copy(next[1:], next)
+		next[0] = k.line
+	}
+}
+
+// guess returns the key at i if it is one that has followed the key before, or
+// nil.
+func (l *keyLines) guess(text []byte, i int, before *key) *key {
+	next := l.lines[before.line][lineNext : lineNext+followers]
+	for j, line := range next {
+		if line == 0 {
 			break
 		}
-		if hasPrefix(text[i:], n.text) && (lines || !n.lines) {
+		if k := l.keys[line]; hasPrefix(text[i:], k.text) {
 			if j > 0 { // so that the most frequent one becomes the first
-				g.next[j-1], g.next[j] = n, g.next[j-1]
+				next[j-1], next[j] = line, next[j-1]
 			}
-			return n
+			return k
 		}
 	}
 	return nil
 }
 
-// gapOf returns the gap with a text before a key, and notes that it followed
-// another one.
-func (k *keys) gapOf(text []byte, key *key, before *gap) *gap {
-	g := k.byText[string(text)]
-	if g == nil {
-		if len(text) > longestGap || len(k.byText) > 2*len(k.byName) {
-			k.other.key = key
-			return &k.other
-		}
-		g = &gap{text: string(text), lines: strings.IndexByte(string(text), '\n') >= 0, key: key}
-		k.byText[g.text] = g
+// read returns the members that memberBlocks lists. It begins with the key at i,
+// which follows another one.
+func (l *keyLines) read(text []byte, i int, before *key, newlines bool, spans *[fieldCount]span) []foundMember {
+	l.state[memberLine], l.state[memberEnd], l.state[memberOpen] = uint64(before.line)*uint64(len(keyLine{})), 0, 0
+	if i >= len(text) {
+		l.state[memberFound] = 0
+		return nil
 	}
-	copy(before.next[1:], before.next[:])
-	before.next[0] = g
-	return g
+	memberBlocks(&text[0], i, len(text), cap(text), &l.lines[0], spans, newlines, &l.found, &l.state)
+	return l.found[:l.state[memberFound]]
 }
+
+// key returns the key of a line by its index in bytes.
+func (l *keyLines) key(line uint32) *key { return l.keys[line/uint32(len(keyLine{}))] }
 
 func hasPrefix(text []byte, prefix string) bool {
 	return len(text) >= len(prefix) && string(text[:len(prefix)]) == prefix

@@ -10,7 +10,7 @@ import (
 
 // metrics reads the object of an event's metrics.
 type metrics struct {
-	keys   keys
+	lines  keyLines
 	serial uint64                 // of the object that is read
 	ask    func(key []byte) int32 // for the number of a key
 
@@ -33,8 +33,8 @@ const (
 func (m *metrics) begin() {
 	m.serial++
 	m.reset()
-	if len(m.keys.byName) > mostMetrics {
-		m.keys.reset()
+	if len(m.lines.known) > mostMetrics {
+		m.lines.reset()
 	}
 }
 
@@ -48,14 +48,28 @@ func (m *metrics) newKey(name []byte) *key {
 	counts := isTimer(name) || bytes.HasPrefix(name, []byte("counter_"))
 	if counts && (len(name) > longestMetric || m.total >= mostMetrics) {
 		m.problemIf(true, BadMetric)
-	} else if len(name) <= longestMetric && len(m.keys.byName) < 2*mostMetrics {
-		return &key{name: string(name), counts: counts}
+	} else if len(name) <= longestMetric && len(m.lines.known) < 2*mostMetrics {
+		return &key{line: otherLine, counts: counts}
 	}
 	return otherKey
 }
 
 func isTimer(key []byte) bool {
 	return bytes.HasPrefix(key, []byte("timer_")) && bytes.HasSuffix(key, []byte("_ns")) && len(key) > len("timer__ns")
+}
+
+// take takes the members that memberBlocks has found.
+func (m *metrics) take(text []byte, found []foundMember, l *keyLines) {
+	for i := range found {
+		f := &found[i]
+		if k := l.key(f[0]); !k.counts {
+			continue
+		} else if value := int64(f[2]) | int64(f[3])<<32; value >= 0 {
+			m.measure(k, value, true)
+		} else {
+			m.member(text, k, int(f[1]), true)
+		}
+	}
 }
 
 // member reads the value at i, and returns the index behind it, or -1.
@@ -91,7 +105,8 @@ func (m *metrics) measure(at *key, value int64, ok bool) {
 	}
 	at.serial, at.at = m.serial, -1
 	if !at.asked {
-		at.number, at.asked = m.ask([]byte(at.name)), true
+		name, _, _ := unquote(nil, []byte(at.text[:stringEnd([]byte(at.text), 0)]))
+		at.number, at.asked = m.ask(name), true
 	}
 	if ok && at.number >= 0 {
 		at.at = len(m.measures)

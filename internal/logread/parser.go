@@ -93,7 +93,7 @@ type parser struct {
 	values               [fieldCount]span // of the fields that are present
 	members              []member         // that may hold an event
 	holdsMore            bool             // a member that is no field of an event may hold one
-	keys                 keys
+	lines                keyLines
 	// checked says that a scanner has checked the grammar of the text, which
 	// may have several lines. If it is false, the parser stops at a newline.
 	checked bool
@@ -124,7 +124,7 @@ type span struct{ start, end int32 }
 // member is a member of an object that may hold an event.
 type member struct {
 	key *key
-	at  int32 // where the gap before it begins
+	at  int32 // the index of the key
 	span
 }
 
@@ -156,40 +156,85 @@ func (p *parser) parseMembers(text []byte) (end int) {
 	p.scratch = p.scratch[:0]
 	p.decodedAt = -1
 	p.cut, p.cutAt = fieldNone, -1
-	return p.walk(&p.keys, 0, nil)
+	return p.walk(&p.lines, 0, nil)
 }
 
-// walk reads the members of the object at i, whose keys are given, and returns
+// walk reads the members of the object at i, whose keys lines has, and returns
 // the index behind it, or -1. If m is not nil, they are metrics.
-func (p *parser) walk(keys *keys, i int, m *metrics) (end int) {
-	text, at := p.json, &keys.start
+func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
+	text := p.json
+	if i = skipIn(text, i+1, p.checked); i < len(text) && text[i] == '}' {
+		return i + 1
+	}
+	at := &lines.start
 	for {
-		from, next := i, at.guess(text, i, p.checked)
-		if next != nil {
-			i += len(next.text)
-		} else if next, i = p.gap(keys, i, at, m); next == nil {
-			return i
+		keyAt, open := i, (*foundMember)(nil)
+		if hasBlocks {
+			at, i, open = p.skim(lines, i, at, m)
 		}
-		if i = skipIn(text, i, p.checked); i >= len(text) {
-			return -1
+		if open != nil || i == keyAt {
+			var start int
+			if open != nil {
+				at, keyAt, start = lines.key(open[0]), int(open[1]), int(open[2])
+			} else if at, start = p.key(lines, i, at, m); start < 0 || start >= len(text) {
+				return -1
+			}
+			if m != nil {
+				i = m.member(text, at, start, p.checked)
+			} else {
+				i = p.member(at, keyAt, start)
+			}
+			if i < 0 {
+				return -1
+			}
 		}
-		if at = next; m != nil {
-			i = m.member(text, at.key, i, p.checked)
-		} else {
-			i = p.member(at.key, from, i)
-		}
+		i = skipIn(text, i, p.checked)
 		switch {
-		case i < 0 || i >= len(text):
+		case i >= len(text):
 			return -1
 		case text[i] == '}':
 			return i + 1
+		case text[i] != ',':
+			return -1
+		}
+		i = skipIn(text, i+1, p.checked)
+	}
+}
+
+// skim reads members as far as memberBlocks does. It returns the last key, the
+// index behind its value, and the member that follows, if its value is open.
+func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end int, open *foundMember) {
+	spans := &p.values
+	if m != nil {
+		spans = nil
+	}
+	l.state[memberSeen], l.state[memberPlain] = uint64(p.seen), uint64(p.plain)
+	found := l.read(p.json, i, before, p.checked, spans)
+	if l.state[memberOpen] != 0 {
+		open, found = &found[len(found)-1], found[:len(found)-1]
+	}
+	if m != nil {
+		m.take(p.json, found, l)
+	} else {
+		seen := uint32(l.state[memberSeen])
+		p.present |= seen &^ p.seen
+		p.seen, p.plain = seen, uint32(l.state[memberPlain])
+		for j := range found {
+			x := &found[j]
+			k := l.key(x[0])
+			p.members = append(p.members, member{k, int32(x[1]), span{int32(x[2]), int32(x[3])}})
+			p.holdsMore = p.holdsMore || k.field >= fieldNone && p.json[x[2]] != '"'
 		}
 	}
+	if end = int(l.state[memberEnd]); end > 0 {
+		return l.key(uint32(l.state[memberLine])), end, open
+	}
+	return before, i, open
 }
 
 // member reads a member whose value begins at start. It returns the index behind
 // the value, or -1.
-func (p *parser) member(at *key, gapAt, start int) (end int) {
+func (p *parser) member(at *key, keyAt, start int) (end int) {
 	text, plain, isText := p.json, false, p.json[start] == '"'
 	switch {
 	case isText:
@@ -203,7 +248,7 @@ func (p *parser) member(at *key, gapAt, start int) (end int) {
 		}
 	case text[start] == '{' && at.field == fieldMetrics:
 		p.metrics.begin()
-		end = p.walk(&p.metrics.keys, start, &p.metrics)
+		end = p.walk(&p.metrics.lines, start, &p.metrics)
 	default:
 		end = valueEnd(text, start, p.checked)
 	}
@@ -219,47 +264,37 @@ func (p *parser) member(at *key, gapAt, start int) (end int) {
 	isEscaped := isText && !plain && bytes.IndexByte(text[start:end], '\\') >= 0
 	mayHold := text[start] == '{' || text[start] == '[' || isEscaped || isText && (f >= fieldNone || f == fieldMsg)
 	if mayHold && (!f.isData() || f == fieldResult) {
-		p.members = append(p.members, member{at, int32(gapAt), span{int32(start), int32(end)}})
+		p.members = append(p.members, member{at, int32(keyAt), span{int32(start), int32(end)}})
 		p.holdsMore = p.holdsMore || f >= fieldNone && (!isText || isEscaped)
 	}
 	return end
 }
 
-// gap reads the gap at i, which follows another one, and returns it and the
-// index behind it. At the end of the object, it returns no gap and the index
-// behind the object. If the text breaks, it returns no gap and -1.
-func (p *parser) gap(keys *keys, i int, before *gap, m *metrics) (*gap, int) {
-	text, from := p.json, i
-	if before != &keys.start {
-		i = skipIn(text, i, p.checked)
-		if i < len(text) && text[i] == '}' {
-			return nil, i + 1
-		} else if i >= len(text) || text[i] != ',' {
-			return nil, -1
-		}
-	}
-	i = skipIn(text, i+1, p.checked)
-	if i < len(text) && text[i] == '}' && before == &keys.start {
-		return nil, i + 1
+// key reads the key at i, which follows the key before, and returns the index
+// of its value, or -1.
+func (p *parser) key(lines *keyLines, i int, before *key, m *metrics) (k *key, start int) {
+	text := p.json
+	if k = lines.guess(text, i, before); k != nil {
+		return k, skipIn(text, i+len(k.text), p.checked)
 	}
 	end, colon := keyEnd(text, i, p.checked)
 	if end < 0 {
 		return nil, -1
 	}
 	name, _, _ := unquote(nil, text[i:end]) // no field's, if it is not UTF-8
-	k := keys.byName[string(name)]
-	if k == nil {
+	if k = lines.known[string(name)]; k == nil {
 		if k = otherKey; m != nil {
 			k = m.newKey(name)
-		} else if f := fieldOf(name); f != fieldNone || len(keys.byName) < mostKeys {
-			k = &key{field: f}
+		} else if f := fieldOf(name); f != fieldNone || len(lines.known) < mostKeys {
+			k = &key{field: f, line: otherLine}
 		}
-		if k != otherKey && (m != nil || len(keys.byName) < mostKeys) {
-			keys.byName[string(name)] = k
+		if k != otherKey && (m != nil || len(lines.known) < mostKeys) {
+			k.text = string(text[i:colon])
+			lines.add(k, name)
 		}
 	}
-	colon = skipIn(text, colon, p.checked)
-	return keys.gapOf(text[from:colon], k, before), colon
+	lines.follow(before, k)
+	return k, skipIn(text, colon, p.checked)
 }
 
 func (p *parser) set(f field, start, end int, plain bool) {

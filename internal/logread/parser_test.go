@@ -33,8 +33,8 @@ func TestBounds(t *testing.T) {
 		}
 		r.Read(append(line, "}}\n"...))
 		p := &r.finder.parsers[0]
-		most("keys", len(p.keys.byName), mostKeys)
-		most("metrics", len(p.metrics.keys.byName), 2*mostMetrics)
+		most("keys", len(p.lines.known), mostKeys)
+		most("metrics", len(p.metrics.lines.known), 2*mostMetrics)
 		return true
 	})
 	many := []byte(`{"pod":"x"`)
@@ -65,7 +65,7 @@ func TestResetForgets(t *testing.T) {
 	}
 	r.Reset()
 	r.Read([]byte(event1 + "\n"))
-	if g := r.finder.parsers[0].keys.start.next[0]; g.text == "" || g.key.field != fieldLabels {
-		t.Errorf("%+v", g)
+	if l := &r.finder.parsers[0].lines; l.keys[l.lines[0][lineNext]].field != fieldLabels {
+		t.Errorf("%+v", l.keys)
 	}
 }

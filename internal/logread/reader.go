@@ -92,8 +92,8 @@ func NewReader(o Options) *Reader {
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
 		p.judge, p.metrics.ask = judge, o.Metric
-		p.keys.reset()
-		p.metrics.keys.reset()
+		p.lines.reset()
+		p.metrics.lines.reset()
 	}
 	r.Reset()
 	return r
@@ -113,7 +113,7 @@ func (r *Reader) Reset() {
 // call Forget, and must not use the numbers of its event afterwards.
 func (r *Reader) Forget() {
 	for i := range r.finder.parsers {
-		r.finder.parsers[i].metrics.keys.reset()
+		r.finder.parsers[i].metrics.lines.reset()
 	}
 }
 

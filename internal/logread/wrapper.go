@@ -73,8 +73,8 @@ func (f *finder) reset() {
 	for i := range f.parsers {
 		p := &f.parsers[i]
 		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
-		if len(p.keys.byName) == mostKeys { // many of them may be useless for the next file
-			p.keys.reset()
+		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
+			p.lines.reset()
 		}
 	}
 }
@@ -274,10 +274,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 }
 
 // name returns the name of a member, in quotes.
-func (p *parser) name(m *member) []byte {
-	at := int(m.at) + bytes.IndexByte(p.json[m.at:], '"')
-	return p.json[at:stringEnd(p.json, at)]
-}
+func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, int(m.at))] }
 
 // found delivers the event that p has parsed, or makes it a candidate if another
 // place of the record may have the same event.
