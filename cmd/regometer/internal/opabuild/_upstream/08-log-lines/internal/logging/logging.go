@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/util"
 )
 
 // jsonFormatter writes the lines of logrus.JSONFormatter. It neither copies the
