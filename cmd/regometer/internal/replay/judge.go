@@ -72,10 +72,13 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 	case d.input == nil:
 		return notRepeatable, "no input in the log"
 	case a.value == nil && d.path != outcome.Query && !w.has(d.path):
-		return notRepeatable, "a path that the policy lacks"
+		return notRepeatable, lacksPath
 	}
 	return changed, changeOf(d.outcome, w.outcomeOf(d, a))
 }
+
+// lacksPath is the reason of decisions whose evaluation has nothing to evaluate.
+const lacksPath = "a path that the policy lacks"
 
 // isSame reports whether two values are the same, or both undefined.
 func isSame(a, b ast.Value) bool {

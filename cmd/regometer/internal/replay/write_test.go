@@ -92,3 +92,25 @@ func TestUnreachedText(t *testing.T) {
 		}
 	}
 }
+
+// Only evaluations that evaluate something tell how long the tracer takes.
+func TestTracerTime(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "p.rego", "package p\nallow if input.x"))
+	for n, says := range map[int]bool{199: false, 200: true} {
+		var log strings.Builder
+		for i := range 500 {
+			path := "p/allow"
+			if i >= n {
+				path = "other/allow"
+			}
+			log.WriteString(event(i, path, `"input":{"x":true},"result":true`))
+		}
+		r := replayed(t, log.String(), Options{Policy: p})
+		var b bytes.Buffer
+		noError(output.Write(&b, "table", r, output.Options{Width: 200}))
+		if strings.Contains(b.String(), "times as long") != says {
+			t.Errorf("%d decisions of a path of the policy: %s", n, b.String())
+		}
+	}
+}
