@@ -165,6 +165,11 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	others := map[bool]string{true: "those at other times", false: "the others"}[c.timed()]
 	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s%s", text.Percent(in), what, words.did, about,
 		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, allowed, cmp.Or(usual, words.advice))
+	if c.kind == repeated && f.Client == "" {
+		if f.Client = s.findRepeater(c); f.Client != "" {
+			f.Text += " Nearly all that repeat are of client " + name(f.Client) + "."
+		}
+	}
 	if c.kind == slow {
 		is := func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }
 		in, out := s.durationsOf(is, func(i int, e *event) bool { return c.has(i, e) })
@@ -181,6 +186,24 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		}
 	}
 	return true
+}
+
+// findRepeater returns the client of nearly all decisions of a cluster that have
+// its feature, or "". A client that asks at no other time is no subject.
+func (s *scan) findRepeater(c *cluster) string {
+	clients, sum := make([]int, len(s.values[ofClient])), 0
+	for i := range s.events {
+		if e := &s.events[i]; c.has(i, e) && c.of(e) == 1 {
+			clients[e.names[ofClient]]++
+			sum++
+		}
+	}
+	for n, v := range s.values[ofClient] {
+		if len(clients) > 1 && float64(clients[n]) >= 0.95*float64(sum) {
+			return v.name
+		}
+	}
+	return ""
 }
 
 // isSticky reports whether nearly all decisions of a cluster come from clients

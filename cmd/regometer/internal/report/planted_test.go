@@ -173,6 +173,23 @@ func TestFewInputs(t *testing.T) {
 	}
 }
 
+// A client that asks only in a storm of retries is named too.
+func TestNewClientRepeats(t *testing.T) {
+	t.Parallel()
+	s := newSceneOf("new client", 20_000)
+	bot := s.clients
+	s.before = func(r *rand.Rand, d *decision) {
+		if d.x > 0.5 && d.x < 0.54 && r.IntN(3) > 0 {
+			d.path, d.client, d.input = &s.paths[0], bot, resent
+		}
+	}
+	found := s.find(t)
+	i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Rule == "requests_repeated" })
+	if want := "Nearly all that repeat are of client `" + clientName(bot) + "`."; i < 0 || found[i].Client != clientName(bot) || !strings.Contains(strings.ReplaceAll(found[i].Text, "\n", " "), want) {
+		t.Errorf("no finding with %q: %+v", want, found)
+	}
+}
+
 // TestFindings plants the faults in all sizes, and prints what the report finds.
 func TestFindings(t *testing.T) {
 	if *seeds+*healthy == 0 {
