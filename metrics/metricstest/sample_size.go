@@ -6,6 +6,6 @@
 package metricstest
 
 const (
-	sampleHistograms = 100 // the number of histograms to check
-	referenceSamples = 300 // the number of samples that the reference draws
+	sampleHistograms = 150 // the number of histograms to check
+	referenceSamples = 450 // the number of samples that the reference draws
 )
