@@ -37,6 +37,7 @@ type Data struct {
 	sample      *decisionSample
 	interrupted bool
 	options     *Options // with which logs were read, or nil; not saved
+	outside     seen     // decisions that the options do not select; not saved
 }
 
 // maxRevisions limits the bundle revisions that have durations of their own,
@@ -51,6 +52,7 @@ func newData(o *Options) *Data {
 	x := &Data{
 		by: o.By, groups: groupby.New(groupLimits), revisions: groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}), servers: new(names),
 		clients: new(names), slowest: slowest{Limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
+		outside: unseen,
 	}
 	if o.By != "path" {
 		x.paths = groupby.New(groupby.Limits{Groups: maxPaths, Cells: 4 * maxPaths})
@@ -105,6 +107,7 @@ func (x *Data) Merge(o *Data) error {
 	x.servers.merge(o.servers)
 	x.clients.merge(o.clients)
 	x.options = nil
+	x.outside.merge(&o.outside)
 	x.slowest.merge(&o.slowest)
 	x.largest.merge(&o.largest)
 	x.ids.merge(&o.ids)
@@ -193,6 +196,7 @@ func (x *Data) Report() *Report {
 		Overflow:    x.groups.Overflow(),
 		Interrupted: x.interrupted,
 		options:     x.options,
+		outside:     x.outside,
 		sample:      x.sample,
 		largest:     x.largest,
 	}

@@ -35,6 +35,7 @@ type Report struct {
 
 	Interrupted bool     // not everything was read
 	options     *Options // with which logs were read; nil for saved reports
+	outside     seen
 	sample      *decisionSample
 	who         [attributes]*groupby.Groups // of paths, revisions and keys
 	clients     *names

@@ -34,7 +34,11 @@ func (r *Report) Summary() string {
 	case slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Info }):
 		return ""
 	case r.Total.Decisions == 0 && r.Inputs.Decisions > 0 && r.options != nil: // a saved report has no flags
-		return "The flags select none of " + text.Plural(r.Inputs.Decisions, "decision") + ". Change `--path`, `--since` or `--until`."
+		none := "The flags select none of " + text.Plural(r.Inputs.Decisions, "decision")
+		if r.outside.First != logread.NoTime {
+			none += fmt.Sprintf(", which are from %s to %s UTC", at(r.outside.First), at(r.outside.Last))
+		}
+		return none + ". Change `--path`, `--since` or `--until`."
 	case r.Total.Decisions == 0:
 		return "There are no decisions."
 	case len(r.NotRun()) > 0:

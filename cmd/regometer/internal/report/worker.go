@@ -125,7 +125,9 @@ func (w *worker) event(e *logread.Event) {
 	w.read++
 	if w.wanted(e) {
 		w.add(e)
-	} else if e.Time == logread.NoTime && w.wantedPath(e) {
+	} else if e.Time != logread.NoTime {
+		widen(&w.sum.outside.First, &w.sum.outside.Last, e.Time)
+	} else if w.wantedPath(e) {
 		w.part.Gaps.Unplaced++
 	}
 	if w.named > maxNamed {
