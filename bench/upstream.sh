@@ -52,7 +52,7 @@ for n in $(seq ${#steps[@]}); do
 	cp bench/go.mod bench/go.sum "$work"
 	go mod edit -replace=github.com/open-policy-agent/opa="$opa" -replace=github.com/regometer/regometer="$PWD" \
 		-replace=github.com/regometer/regometer/opa="$PWD/opa" -replace=github.com/regometer/regometer/prom="$PWD/prom" "$work/go.mod"
-	(cd bench && GOWORK=off REGOMETER_UPSTREAM_STEPS="${steps[*]:0:n}" go test -trimpath -vet=off -mod=mod -modfile="$work/go.mod" ./difftest)
+	(cd bench && GOWORK=off REGOMETER_UPSTREAM_STEPS="${steps[*]:0:n}" go test -vet=off -mod=mod -modfile="$work/go.mod" ./difftest)
 done
 rm -rf dist/upstream
 git format-patch --output-directory="$PWD/dist/upstream" step-0

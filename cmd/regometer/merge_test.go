@@ -48,8 +48,8 @@ func TestEmpty(t *testing.T) {
 	const reason = "regometer: the report has no decisions; with --allow-empty the exit status is 0\n"
 	for args, want := range map[string]string{
 		"report empty.log":                                 "There are no decisions.",
-		"report --path nothing a.log":                      "The flags select none of 200 decisions, which are from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC. Change `--path`",
-		"report --since 2026-01-03 a.log":                  "The flags select none of 200 decisions.",
+		"report --path nothing a.log":                      "The flags select none of 200 decisions, which are from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC. Change `--path`, `--since` or `--until`.",
+		"report --since 2026-01-03 a.log":                  "The flags select none of 200 decisions, which are from 2026-01-02",
 		"report --allow-empty --since= --by day empty.log": "There are no decisions.",
 	} {
 		status, stdout, stderr := call(t.Context(), strings.Fields(args)...)
