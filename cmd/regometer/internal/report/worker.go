@@ -123,11 +123,12 @@ func (w *worker) flush() {
 // does not.
 func (w *worker) event(e *logread.Event) {
 	w.read++
-	if w.wanted(e) {
+	switch {
+	case w.wanted(e):
 		w.add(e)
-	} else if e.Time != logread.NoTime {
+	case e.Time != logread.NoTime:
 		widen(&w.sum.outside.First, &w.sum.outside.Last, e.Time)
-	} else if w.wantedPath(e) {
+	case w.wantedPath(e):
 		w.part.Gaps.Unplaced++
 	}
 	if w.named > maxNamed {
