@@ -191,13 +191,13 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	defer cancel()
 	ended := make(chan error, 3)
 	go func() { ended <- server.Serve(listener) }()
-	var reading sync.WaitGroup
+	var profiling sync.WaitGroup
 	if len(args) > 0 {
 		go func() { ended <- c.ReadPipe(cmd.InOrStdin()) }()
 	}
 	policy.Follow(ctx)
 	if live != nil {
-		reading.Go(func() { live.Run(ctx) })
+		profiling.Go(func() { live.Run(ctx) })
 	}
 	select {
 	case err = <-ended:
@@ -208,7 +208,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		}
 	}
 	cancel()
-	reading.Wait()
+	profiling.Wait()
 	grace, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	return errors.Join(err, server.Shutdown(grace), c.Wait(grace))

@@ -10,8 +10,9 @@ import (
 
 // source is a text of lines: the file, or the text of one of the streams in it.
 // Values are at the beginning of a line, or behind each other. Brackets of lists
-// and commas between them only count: see depth. A value that is not whole is read again when its line ends or the
-// text is twice as long. Only the lines of an object are scanned as they come.
+// and commas between them only count: see depth. A value that is not whole is
+// read again when its line ends or the text is twice as long. Only the lines of
+// an object are scanned as they come.
 type source struct {
 	reader *Reader
 	nesting

@@ -45,7 +45,7 @@ func find(r *Report) (found []Finding) {
 			own = rule.find(r)
 		}
 		for _, f := range r.byScan {
-			if f.Rule == rule.name && (own.Text == "" || f.Revision != own.Revision) {
+			if f.Rule == rule.name && (own.Revision == "" || f.Revision != own.Revision) {
 				found = append(found, f)
 			}
 		}

@@ -132,7 +132,9 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		if ok && c.kind == shifted {
 			a, b, sampled = whole, rest, false
 			in, out = a.share(c.outcome), b.share(c.outcome)
-			about = map[bool]string{true: about}[c.timed()]
+			if !c.timed() {
+				about = ""
+			}
 		}
 	}
 	if c.kind == shifted && !c.raised(in, out) {
@@ -162,7 +164,10 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	}
 	f.Rule = words.rule
 	usual := s.usual(r, c, f, from, to)
-	others := map[bool]string{true: "those at other times", false: "the others"}[c.timed()]
+	others := "the others"
+	if c.timed() {
+		others = "those at other times"
+	}
 	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s%s", text.Percent(in), what, words.did, about,
 		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, allowed, cmp.Or(usual, words.advice))
 	if c.kind == repeated && f.Client == "" {
@@ -199,7 +204,7 @@ func (s *scan) findRepeater(c *cluster) string {
 		}
 	}
 	for n, v := range s.values[ofClient] {
-		if len(clients) > 1 && float64(clients[n]) >= 0.95*float64(sum) {
+		if float64(clients[n]) >= 0.95*float64(sum) {
 			return v.name
 		}
 	}

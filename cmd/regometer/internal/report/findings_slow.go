@@ -114,7 +114,10 @@ func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from
 		f.Figures["factor_high"] = f.Figures["median_high_ns"] / f.Figures["median_outside_low_ns"]
 		n = s.estimate(f, in.weight)
 	}
-	others := map[bool]string{true: "those of the same paths at other times", false: "the others with the same paths"}[c.timed()]
+	others := "the others with the same paths"
+	if c.timed() {
+		others = "those of the same paths at other times"
+	}
 	f.Text = fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.", what, text.Duration(in.median()), about,
 		text.Plural(uint64(n), "decision"), others, text.Duration(out.median()))
 	advice := f.explain(&in, &out)

@@ -240,3 +240,23 @@ func TestName(t *testing.T) {
 		}
 	}
 }
+
+// A rule's own finding stands beside that of a scan, unless both are of a
+// revision.
+func TestBesideScan(t *testing.T) {
+	t.Parallel()
+	r := reportOf(
+		groupOf("a", [6]uint64{outcome.Allowed: 900, outcome.Failed: 100}),
+		groupOf("b", [6]uint64{outcome.Allowed: 700, outcome.Failed: 300}),
+	)
+	r.byScan = []Finding{{Rule: "errors_high", Path: "a", Text: "a"}}
+	var paths []string
+	for _, f := range find(r) {
+		if f.Rule == "errors_high" {
+			paths = append(paths, f.Path)
+		}
+	}
+	if !slices.Equal(paths, []string{"a", "b"}) {
+		t.Errorf("findings of errors have the paths %q", paths)
+	}
+}

@@ -35,7 +35,7 @@ type Report struct {
 
 	Interrupted bool     // not everything was read
 	options     *Options // with which logs were read; nil for saved reports
-	outside     seen
+	outside     seen     // decisions that the options do not select
 	sample      *decisionSample
 	who         [attributes]*groupby.Groups // of paths, revisions and keys
 	clients     *names

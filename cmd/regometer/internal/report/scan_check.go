@@ -143,12 +143,14 @@ func residual(columns [][]float64, y, weights []float64) (sum float64) {
 		return sum
 	}
 	for i, x := range columns {
+		square := dot(x, x)
+		if square <= 1e-12*dot(columns[0], columns[0]) {
+			continue // it is a sum of those before
+		}
 		for _, other := range append(slices.Clone(columns[i+1:]), y) {
-			if square := dot(x, x); square > 1e-12*dot(columns[0], columns[0]) { // else it is a sum of those before
-				f := dot(x, other) / square
-				for k := range other {
-					other[k] -= f * x[k]
-				}
+			f := dot(x, other) / square
+			for k := range other {
+				other[k] -= f * x[k]
 			}
 		}
 	}
