@@ -38,11 +38,11 @@ func benchDecisions(add func(path string, o outcome.Outcome, durations []int64))
 func benchCollector(b *testing.B) *prom.Collector {
 	r := newRollup(b, rollup.Options{PathStages: benchStages, Bounds: prom.DefaultBounds()})
 	benchDecisions(func(path string, o outcome.Outcome, durations []int64) {
-		m := map[string]any{"counter_server_query_cache_hit": 1}
+		all := numbers(map[string]int64{"counter_server_query_cache_hit": 1})
 		for k, stage := range benchStages {
-			m["timer_"+stage+"_ns"] = durations[k]
+			all = append(all, rollup.Number{Key: "timer_" + stage + "_ns", Value: durations[k]})
 		}
-		r.Add(rollup.Decision{Path: path, Outcome: o, Metrics: m})
+		r.Add(rollup.Decision{Path: path, Outcome: o, Numbers: all})
 	})
 	return collector(b, r, prom.Options{})
 }

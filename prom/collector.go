@@ -76,8 +76,8 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Recording into the Rollup does not
-// wait for it, except while it copies a histogram, even if nobody reads from ch.
+// Collect implements prometheus.Collector. Recording into the Rollup waits for it
+// only while it copies the Rollup, even if nobody reads from ch.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.spare.Swap(nil)
 	if s == nil {

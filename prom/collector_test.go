@@ -52,7 +52,7 @@ func TestConcurrent(t *testing.T) {
 	for range writers {
 		recording.Go(func() {
 			for i := range decisions {
-				r.Add(rollup.Decision{Path: fmt.Sprint("p", i%7), Outcome: outcome.Outcome(i % 6), Metrics: map[string]any{"timer_server_handler_ns": int64(i + 1)}})
+				r.Add(rollup.Decision{Path: fmt.Sprint("p", i%7), Outcome: outcome.Outcome(i % 6), Numbers: numbers(map[string]int64{"timer_server_handler_ns": int64(i + 1)})})
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestCollectAllocations(t *testing.T) {
 	r := newRollup(t, rollup.Options{Stages: stages, PathStages: []string{"s0", "s1", "s2", "s3"}, Bounds: prom.DefaultBounds()})
 	for range 100 {
 		for i := range 80 {
-			r.Add(rollup.Decision{Path: fmt.Sprint("p", i/4), Outcome: outcome.Allowed, Metrics: map[string]any{fmt.Sprintf("timer_s%d_ns", i%4): i*i + 1}})
+			r.Add(rollup.Decision{Path: fmt.Sprint("p", i/4), Outcome: outcome.Allowed, Numbers: numbers(map[string]int64{fmt.Sprintf("timer_s%d_ns", i%4): int64(i*i + 1)})})
 		}
 	}
 	c := collector(t, r, prom.Options{})

@@ -53,9 +53,9 @@
 //
 // # Performance considerations
 //
-// Collect works on a copy of the rollup, so each duration waits for a scrape at
-// most as long as the copy of one histogram takes. The next scrape uses the
-// copy's memory again. The metrics of a scrape are new memory, in few large blocks, because a registry hands them on. The
+// Collect works on a copy of the rollup, so decisions wait only while this is
+// made, some ten microseconds at a time. The next scrape uses the copy's memory
+// again. The metrics of a scrape are new memory, in few large blocks, because a registry hands them on. The
 // rollup's limits also limit the number of series, see MaxSeries.
 //
 // BenchmarkScrape measures a whole scrape of 100 histograms, by text and by

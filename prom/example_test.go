@@ -31,9 +31,9 @@ func Example() {
 	registry.MustRegister(collector)
 
 	// For each decision:
-	decisions.Add(rollup.Decision{Path: "authz/allow", Outcome: outcome.Allowed, Metrics: map[string]any{
-		"timer_server_handler_ns":  int64(250_000),
-		"timer_rego_query_eval_ns": int64(100_000),
+	decisions.Add(rollup.Decision{Path: "authz/allow", Outcome: outcome.Allowed, Numbers: []rollup.Number{
+		{Key: "timer_server_handler_ns", Value: 250_000},
+		{Key: "timer_rego_query_eval_ns", Value: 100_000},
 	}})
 
 	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))

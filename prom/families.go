@@ -66,7 +66,7 @@ func newFamilies(namespace string) *families {
 		"is unknown: decisions by paths of the policy, timers by stages, and increments of counters. They are counted under "+
 		"another label.", "kind")
 	fs.invalid = f("decision_values_invalid_total", "Values that no other metric contains: negative durations, and malformed "+
-		"values, which are counters below 0 or not 64-bit integers.", "reason")
+		"values, which are counters below 0.", "reason")
 	fs.series = f("decision_metric_series", "Number of series of these metrics in a text scrape, including this one.")
 	return fs
 }

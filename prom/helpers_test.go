@@ -38,6 +38,14 @@ func newRegistry(t testing.TB, r *rollup.Rollup, o prom.Options) *prometheus.Reg
 	return registry
 }
 
+// numbers returns the timers and counters of a decision.
+func numbers(byKey map[string]int64) (all []rollup.Number) {
+	for key, n := range byKey {
+		all = append(all, rollup.Number{Key: key, Value: n})
+	}
+	return all
+}
+
 // families maps names to families.
 type families map[string]*dto.MetricFamily
 

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/regometer/regometer/internal/race"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -110,36 +109,4 @@ func numbersOf(s *rollup.Snapshot) map[string]uint64 {
 		all["code "+e.Name] = e.Total
 	}
 	return all
-}
-
-// TestNoSelfTime takes snapshots while another goroutine adds decisions whose
-// time is all in the contained stage: the containing stage never has self time.
-func TestNoSelfTime(t *testing.T) {
-	t.Parallel()
-	r := newRollup(t, rollup.Options{})
-	var adding sync.WaitGroup
-	var done atomic.Bool
-	adding.Go(func() {
-		for !done.Load() {
-			r.Add(rollup.Decision{Path: "p", Numbers: []rollup.Number{{"timer_server_handler_ns", 50}, {"timer_rego_query_eval_ns", 50}}})
-		}
-	})
-	snapshots := 100_000
-	if race.Enabled {
-		snapshots = 10_000
-	}
-	var s rollup.Snapshot
-	for range snapshots {
-		r.Snapshot(&s)
-		self := selfTimes(s.Stages)["server_handler"]
-		for i := range s.Paths {
-			self += selfTimes(s.Paths[i].Stages)["server_handler"]
-		}
-		if self != 0 {
-			t.Errorf("the self time is %d, want 0", self)
-			break
-		}
-	}
-	done.Store(true)
-	adding.Wait()
 }

@@ -18,8 +18,7 @@
 //   - Other keys are ignored. A histogram_<name> is a summary, which cannot be
 //     merged.
 //
-// A value that is not an integer of 64 bits, and a negative counter, are
-// ignored and counted in [Overflow.Invalid].
+// A negative counter is ignored, and counted in [Overflow.Invalid].
 //
 // # Self time
 //
@@ -60,10 +59,10 @@
 //
 // # Concurrency and cost
 //
-// [Rollup.Add] takes a lock of the rollup only for the first decision of a path,
-// and for the first duration of a stage. After that, it allocates memory only
-// when a histogram grows. During a [Rollup.Snapshot], each duration waits at most
-// as long as the copy of one histogram takes, about a microsecond.
+// A rollup has one mutex, which [Rollup.Add] holds for less than a microsecond.
+// Add allocates memory only for the first decision of a path, for the first
+// duration of a stage, and when a histogram grows. A [Rollup.Snapshot] copies
+// all stages at once, in some ten microseconds, and then one path at a time.
 //
 // Before 1.0, names may change, and there may be more outcomes, causes and stages.
 // What is counted and the bounds stay.

@@ -21,11 +21,11 @@ func Example() {
 		if i%10 == 0 {
 			ended = outcome.Denied
 		}
-		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: ended, Metrics: map[string]any{
-			"timer_server_handler_ns":         300_000 + i*1000,
-			"timer_rego_query_eval_ns":        200_000 + i*1000,
-			"timer_rego_builtin_http_send_ns": 150_000 + i*1000,
-			"counter_server_query_cache_hit":  uint64(1),
+		r.Add(rollup.Decision{Path: "http/authz/allow", Outcome: ended, Numbers: []rollup.Number{
+			{Key: "timer_server_handler_ns", Value: 300_000 + i*1000},
+			{Key: "timer_rego_query_eval_ns", Value: 200_000 + i*1000},
+			{Key: "timer_rego_builtin_http_send_ns", Value: 150_000 + i*1000},
+			{Key: "counter_server_query_cache_hit", Value: 1},
 		}})
 	}
 

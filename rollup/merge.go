@@ -28,51 +28,48 @@ func (r *Rollup) Merge(s *Snapshot) error {
 				"it must be in nanoseconds with the bounds %v", t.Stage, l.Unit, l.Bounds, r.options.Bounds)
 		}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		row, fits := r.rowOf(p.Label)
 		for i, n := range p.outcomes {
-			row.outcomes[i].Add(n)
+			row.outcomes[i] += n
 			if !fits {
-				r.overflow.paths.Add(n)
+				r.overflow.Paths += n
 			}
 		}
 		for j := range p.Stages {
 			t := &p.Stages[j]
-			if at := slices.Index(r.options.PathStages, t.Stage); at >= 0 && countDurations(t) > 0 {
-				r.durationsAt(&row.byStage[at]).merge(t)
+			if at := slices.Index(r.options.PathStages, t.Stage); at >= 0 {
+				row.byStage[at].merge(r, t)
 			}
 		}
 	}
 	for i := range s.Stages {
 		t := &s.Stages[i]
 		m := r.metrics.find(stages.KeyOf(stages.Timer, t.Stage))
-		timers := countDurations(t)
-		if timers > 0 {
-			r.durationsAt(&r.stages[m.Column]).merge(t)
-		}
+		timers, to := countDurations(t), &r.stages[m.Column]
+		to.merge(r, t)
 		for cause, n := range t.unfinished {
-			r.unfinished[m.Column][cause].Add(n)
+			to.unfinished[cause] += n
 			timers += n
 		}
 		if m.Overflows {
-			r.overflow.stages.Add(timers)
+			r.overflow.Stages += timers
 		}
 	}
 	for _, c := range s.Counters {
 		m := r.metrics.find(stages.KeyOf(stages.Counter, c.Name))
 		r.counters[m.Column].add(c.Total)
 		if m.Overflows {
-			r.overflow.counters.Add(c.Total)
+			r.overflow.Counters += c.Total
 		}
 	}
 	for _, e := range s.Errors {
-		r.errors[r.indexOfCode(e.Name)].Add(e.Total)
+		r.errors[r.indexOfCode(e.Name)] += e.Total
 	}
-	r.overflow.paths.Add(s.Overflow.Paths)
-	r.overflow.stages.Add(s.Overflow.Stages)
-	r.overflow.counters.Add(s.Overflow.Counters)
-	r.overflow.invalid.Add(s.Overflow.Invalid)
+	r.overflow.add(&s.Overflow)
 	return nil
 }
 

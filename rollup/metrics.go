@@ -7,7 +7,7 @@ import "github.com/regometer/regometer/internal/stages"
 
 // metrics holds the stages and counters that have a label. It does not change.
 type metrics struct {
-	byKey    table[stages.Metric]
+	byKey    map[string]*stages.Metric
 	families stages.Table // stages and counters of these families have the label Other, without overflow
 	isOther  [stages.Kinds]*stages.Metric
 	noRoom   [stages.Kinds]*stages.Metric // the stages and counters that overflow
@@ -17,7 +17,7 @@ type metrics struct {
 
 func newMetrics(t stages.Table, counters []string) metrics {
 	c := metrics{
-		byKey:    newTable[stages.Metric](2*(len(t.Stages)+len(counters)), keyHash),
+		byKey:    map[string]*stages.Metric{},
 		families: t,
 		stages:   []string{Other},
 		counters: append([]string{Other}, counters...),
@@ -25,17 +25,17 @@ func newMetrics(t stages.Table, counters []string) metrics {
 	for i, m := range t.Stages {
 		m.Column = 1 + i
 		c.stages = append(c.stages, m.Name)
-		c.byKey.add(stages.KeyOf(stages.Timer, m.Name), m)
+		c.byKey[stages.KeyOf(stages.Timer, m.Name)] = m
 	}
 	for i, name := range counters {
-		c.byKey.add(stages.KeyOf(stages.Counter, name), stages.NewMetric(stages.Counter, name, 1+i))
+		c.byKey[stages.KeyOf(stages.Counter, name)] = stages.NewMetric(stages.Counter, name, 1+i)
 	}
 	for _, k := range [...]stages.Kind{stages.Timer, stages.Counter} {
 		c.isOther[k] = stages.NewMetric(k, Other, stages.OtherColumn)
 		c.noRoom[k] = stages.NewMetric(k, Other, stages.OtherColumn)
 		c.noRoom[k].Overflows = true
 		for _, name := range [...]string{"", Other} {
-			c.byKey.add(stages.KeyOf(k, name), c.isOther[k])
+			c.byKey[stages.KeyOf(k, name)] = c.isOther[k]
 		}
 	}
 	return c
@@ -44,7 +44,7 @@ func newMetrics(t stages.Table, counters []string) metrics {
 // find returns the metric with this key, or nil if it is neither a timer nor a
 // counter.
 func (c *metrics) find(key string) *stages.Metric {
-	if m := c.byKey.get(key); m != nil {
+	if m := c.byKey[key]; m != nil {
 		return m
 	}
 	k, name := stages.Split(key)

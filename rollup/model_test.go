@@ -4,12 +4,10 @@
 package rollup_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -409,13 +407,6 @@ func TestModel(t *testing.T) {
 			for range w.IntN(40) {
 				d := w.decision()
 				m.add(d)
-				if w.IntN(2) == 0 { // as in an event of the decision log
-					d.Metrics = map[string]any{"something": []any{}}
-					for _, n := range d.Numbers {
-						d.Metrics[n.Key] = json.Number(strconv.FormatInt(n.Value, 10))
-					}
-					d.Numbers = nil
-				}
 				r.Add(d)
 			}
 			r.Snapshot(&s)

@@ -6,7 +6,6 @@ package rollup
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
@@ -15,30 +14,34 @@ import (
 // Rollup holds the sums of the decisions that were added to it. [New] makes it.
 // All methods may be called from any goroutine.
 type Rollup struct {
-	options Options // with the defaults filled in
-	metrics metrics // the stages and counters that have a label
+	options Options  // with the defaults filled in
+	metrics metrics  // the stages and counters that have a label
+	codes   []string // of errors: sorted, and Other at last
+
+	mu sync.Mutex // protects all fields below
 
 	// The sums over all paths, by column.
-	stages     []atomic.Pointer[durations]
-	unfinished [][causes]atomic.Uint64
-	codes      []string // the errors with a label of their own, sorted
-	counters   []counter
-	errors     []atomic.Uint64 // by index in codes; the last one counts all other codes
+	stages   []stage
+	counters []counter
+	errors   []uint64 // by index in codes
+	overflow Overflow
 
-	// The sums by path.
-	byLabel table[row]
-	rows    atomic.Pointer[[]*row] // path Other first, then the others in the order in which they got a label
-	other   *row
+	// The sums by path. Path Other has two keys, and is the first row. The
+	// others follow in the order in which they got a label.
+	byLabel map[string]*row
+	rows    []*row
+}
 
-	overflow struct{ paths, stages, counters, invalid atomic.Uint64 }
-
-	mu sync.Mutex // held while a path gets its row, or a stage its histogram
+// A stage has the durations of a stage, and its timers of 0.
+type stage struct {
+	durations
+	unfinished [causes]uint64
 }
 
 // A counter is the total of one of OPA's counters.
 type counter struct {
-	seen  atomic.Bool
-	total atomic.Uint64
+	seen  bool
+	total uint64
 }
 
 // New returns an empty rollup. It fails if an option is invalid. The error
@@ -49,21 +52,17 @@ func New(o Options) (*Rollup, error) {
 		return nil, err
 	}
 	m := newMetrics(table, o.Counters)
-	codes := stages.ErrorCodes()
+	codes := append(stages.ErrorCodes(), Other)
 	r := &Rollup{
-		options:    o,
-		codes:      codes,
-		metrics:    m,
-		stages:     make([]atomic.Pointer[durations], len(m.stages)),
-		unfinished: make([][causes]atomic.Uint64, len(m.stages)),
-		counters:   make([]counter, len(m.counters)),
-		errors:     make([]atomic.Uint64, len(codes)+1),
-		byLabel:    newTable[row](2*o.Paths, newSeededHash()),
+		options:  o,
+		metrics:  m,
+		codes:    codes,
+		stages:   make([]stage, len(m.stages)),
+		counters: make([]counter, len(m.counters)),
+		errors:   make([]uint64, len(codes)),
+		byLabel:  map[string]*row{},
 	}
-	r.other = r.newRow(Other)
-	r.byLabel.add("", r.other)
-	r.byLabel.add(Other, r.other)
-	r.rows.Store(&[]*row{r.other})
+	r.byLabel[""] = r.addRow(Other)
 	return r, nil
 }
 
@@ -83,9 +82,7 @@ type Decision struct {
 	// were more room. [Overflow.Paths] counts it.
 	Overflow bool
 
-	// Metrics and Numbers hold the timers and counters. Each key should be in
-	// only one of them, and only once.
-	Metrics map[string]any // as in OPA's decision log
+	// Numbers are the timers and counters. Each key should be there only once.
 	Numbers []Number
 }
 
@@ -96,27 +93,40 @@ type Number struct {
 	Value int64
 }
 
-// Add adds a decision. It does not keep or change Metrics and Numbers.
+// Add adds a decision. It does not keep or change Numbers.
 func (r *Rollup) Add(d Decision) {
 	var f stages.Folding
-	if d.Metrics != nil {
-		r.putMap(&f, d.Metrics)
-	}
+	var overflow Overflow
 	for i := range d.Numbers {
-		if m := r.metrics.find(d.Numbers[i].Key); m != nil {
-			r.put(&f, m, d.Numbers[i].Value)
+		m, n := r.metrics.find(d.Numbers[i].Key), d.Numbers[i].Value
+		switch {
+		case m == nil:
+			continue
+		case n < 0 && m.Kind == stages.Counter:
+			overflow.Invalid++
+			continue
+		case !m.Overflows:
+		case m.Kind == stages.Counter:
+			overflow.Counters += uint64(n)
+		default:
+			overflow.Stages++
 		}
+		f.Put(m, n)
 	}
 	f.Cover()
+	path := stages.Valid(d.Path)
 
-	row, fits := r.rowOf(d.Path)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row, fits := r.rowOf(path)
 	if !fits || d.Overflow {
-		r.overflow.paths.Add(1)
+		overflow.Paths++
 	}
+	r.overflow.add(&overflow)
 	ended := d.Outcome.Valid()
-	row.outcomes[ended].Add(1)
+	row.outcomes[ended]++
 	if ended == outcome.Failed {
-		r.errors[r.indexOfCode(d.Code)].Add(1)
+		r.errors[r.indexOfCode(d.Code)]++
 	}
 	for i := range f.N {
 		v := f.At(i)
@@ -124,63 +134,26 @@ func (r *Rollup) Add(d Decision) {
 		case m.Kind == stages.Counter:
 			r.counters[m.Column].add(uint64(v.Value))
 		case v.Value == 0:
-			r.unfinished[m.Column][causeOf(m, &d)].Add(1)
+			r.stages[m.Column].unfinished[causeOf(m, &d)]++
 		default:
-			r.durationsAt(&r.stages[m.Column]).record(v.Value, v.Covered)
+			r.stages[m.Column].record(r, v.Value, v.Covered)
 			if m.PathIndex >= 0 {
-				r.durationsAt(&row.byStage[m.PathIndex]).record(v.Value, v.CoveredOfPath)
+				row.byStage[m.PathIndex].record(r, v.Value, v.CoveredOfPath)
 			}
 		}
 	}
 }
 
-// putMap adds the timers and counters of a map to f, and counts invalid values.
-func (r *Rollup) putMap(f *stages.Folding, metrics map[string]any) {
-	for key, value := range metrics {
-		m := r.metrics.find(key)
-		if m == nil {
-			continue
-		}
-		n, ok := value.(int64)
-		if !ok {
-			n, ok = integer(value)
-		}
-		if ok {
-			r.put(f, m, n)
-		} else {
-			r.overflow.invalid.Add(1)
-		}
-	}
-}
-
-// put adds a metric of a decision to f, and counts it if it overflows. It does
-// not add a negative counter, but counts it as invalid.
-func (r *Rollup) put(f *stages.Folding, m *stages.Metric, n int64) {
-	switch {
-	case n < 0 && m.Kind == stages.Counter:
-		r.overflow.invalid.Add(1)
-		return
-	case !m.Overflows:
-	case m.Kind == stages.Counter:
-		r.overflow.counters.Add(uint64(n))
-	default:
-		r.overflow.stages.Add(1)
-	}
-	f.Put(m, n)
-}
-
 func (c *counter) add(n uint64) {
-	if !c.seen.Load() {
-		c.seen.Store(true)
-	}
-	c.total.Add(n)
+	c.seen = true
+	c.total += n
 }
 
-// indexOfCode returns the index of a code in r.codes, or len(r.codes) for other
-// codes.
+// indexOfCode returns the index of a code in r.codes.
 func (r *Rollup) indexOfCode(code string) int {
-	if at, ok := slices.BinarySearch(r.codes, code); ok {
+	last := len(r.codes) - 1
+	if at, ok := slices.BinarySearch(r.codes[:last], code); ok {
 		return at
 	}
-	return len(r.codes)
+	return last
 }

@@ -86,9 +86,15 @@ type Overflow struct {
 	Stages   uint64 // timers of stages without a label
 	Counters uint64 // the sum of the counters without a label
 
-	// Invalid counts ignored values of timers and counters. These are values
-	// that are not integers of 64 bits, and negative counters.
-	Invalid uint64
+	Invalid uint64 // negative counters, which are ignored
+}
+
+// add adds o to v.
+func (v *Overflow) add(o *Overflow) {
+	v.Paths += o.Paths
+	v.Stages += o.Stages
+	v.Counters += o.Counters
+	v.Invalid += o.Invalid
 }
 
 // The causes of unfinished timers.
@@ -114,69 +120,60 @@ func causeOf(m *stages.Metric, d *Decision) int {
 }
 
 // Snapshot copies the rollup's contents into s. It uses the memory of s again,
-// so the caller must no longer use the former contents. Of decisions that are
-// being added, parts may be missing. Each histogram is consistent in itself. No
-// number is smaller than in an earlier snapshot, except totals that wrapped.
+// so the caller must no longer use the former contents. Each path is consistent
+// in itself, and so is what is not by path. No number is smaller than in an
+// earlier snapshot, except totals that wrapped.
 func (r *Rollup) Snapshot(s *Snapshot) {
-	s.Overflow = Overflow{
-		Paths: r.overflow.paths.Load(), Stages: r.overflow.stages.Load(),
-		Counters: r.overflow.counters.Load(), Invalid: r.overflow.invalid.Load(),
-	}
+	rows := r.snapshotTotals(s)
 	s.Paths = s.Paths[:0]
-	for _, row := range *r.rows.Load() {
+	for _, row := range rows {
 		var p *Path
 		s.Paths, p = extended(s.Paths)
-		r.snapshotRow(p, row)
-		if row == r.other && p.outcomes == [outcomes]uint64{} && len(p.Stages) == 0 {
+		r.snapshotRow(p, row) // decisions wait for one path at a time
+		if row == rows[0] && p.outcomes == [outcomes]uint64{} && len(p.Stages) == 0 {
 			s.Paths = s.Paths[:0]
-		}
-	}
-	s.Stages = s.Stages[:0]
-	for column, name := range r.metrics.stages {
-		unfinished := [causes]uint64{}
-		for cause := range unfinished {
-			unfinished[cause] = r.unfinished[column][cause].Load()
-		}
-		d := r.stages[column].Load()
-		if d == nil && unfinished == [causes]uint64{} {
-			continue
-		}
-		var t *StageTotal
-		s.Stages, t = extended(s.Stages)
-		t.Stage, t.unfinished = name, unfinished
-		if d == nil {
-			t.Histogram.Reset()
-			t.Self = 0
-		} else {
-			d.snapshot(t)
-		}
-	}
-	s.Counters = s.Counters[:0]
-	for column, name := range r.metrics.counters {
-		if c := &r.counters[column]; c.seen.Load() {
-			s.Counters = append(s.Counters, Total{name, c.total.Load()})
-		}
-	}
-	s.Errors = s.Errors[:0]
-	for i := range r.errors {
-		if n := r.errors[i].Load(); n > 0 {
-			code := Other
-			if i < len(r.codes) {
-				code = r.codes[i]
-			}
-			s.Errors = append(s.Errors, Total{code, n})
 		}
 	}
 }
 
-func (r *Rollup) snapshotRow(p *Path, w *row) {
-	p.Label = w.label
-	for o := range p.outcomes {
-		p.outcomes[o] = w.outcomes[o].Load()
+// snapshotTotals copies everything that is not by path, and returns the paths.
+func (r *Rollup) snapshotTotals(s *Snapshot) []*row {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.Overflow = r.overflow
+	s.Stages = s.Stages[:0]
+	for column, name := range r.metrics.stages {
+		from := &r.stages[column]
+		if from.histogram == nil && from.unfinished == [causes]uint64{} {
+			continue
+		}
+		var t *StageTotal
+		s.Stages, t = extended(s.Stages)
+		t.Stage, t.unfinished = name, from.unfinished
+		from.snapshot(t)
 	}
+	s.Counters = s.Counters[:0]
+	for column, name := range r.metrics.counters {
+		if c := &r.counters[column]; c.seen {
+			s.Counters = append(s.Counters, Total{name, c.total})
+		}
+	}
+	s.Errors = s.Errors[:0]
+	for i, n := range r.errors {
+		if n > 0 {
+			s.Errors = append(s.Errors, Total{r.codes[i], n})
+		}
+	}
+	return r.rows
+}
+
+func (r *Rollup) snapshotRow(p *Path, w *row) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.Label, p.outcomes = w.label, w.outcomes
 	p.Stages = p.Stages[:0]
 	for i, name := range r.options.PathStages {
-		if d := w.byStage[i].Load(); d != nil {
+		if d := &w.byStage[i]; d.histogram != nil {
 			var t *StageTotal
 			p.Stages, t = extended(p.Stages)
 			t.Stage, t.unfinished = name, [causes]uint64{}

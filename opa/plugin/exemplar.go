@@ -56,9 +56,6 @@ func sampledTrace(ctx context.Context) trace.TraceID {
 // if there are more, all exemplars begin again.
 func (e *exemplars) add(d *decision, labels int) {
 	var ns int64
-	if n, ok := d.Metrics[handlerKey].(int64); ok {
-		ns = n
-	}
 	for _, n := range d.Numbers {
 		if n.Key == handlerKey {
 			ns = n.Value

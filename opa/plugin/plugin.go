@@ -238,26 +238,30 @@ func (p *Plugin) Observe(ctx context.Context, path, query string, result *any, e
 	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromServer, query: query}
 	d.Path = path
-	if a.traced {
-		d.trace = sampledTrace(ctx)
-	}
 	d.Outcome, d.Code = outcomeOf(verdictOf(a.verdicts, path, query), err, result, query)
-	switch {
-	case m == nil:
-		p.record(a, &d)
-	case p.build.Numbers == nil:
-		d.Metrics = m.All()
-		p.record(a, &d)
-	default:
-		buffer := numberBuffers.Get().(*[]rollup.Number)
-		*buffer = p.build.Numbers((*buffer)[:0], m)
-		d.Numbers = *buffer
-		p.record(a, &d)
-		if cap(*buffer) <= maxNumbers {
-			clear(*buffer) // the names belong to the collection
-			numberBuffers.Put(buffer)
+	p.record(ctx, a, &d, func(dst []rollup.Number) []rollup.Number {
+		switch {
+		case m == nil:
+			return dst
+		case p.build.Numbers == nil:
+			return appendNumbers(dst, m.All())
+		}
+		return p.build.Numbers(dst, m)
+	})
+}
+
+// appendNumbers appends the timers and counters among the metrics of a decision,
+// as OPA's decision log has them.
+func appendNumbers(dst []rollup.Number, all map[string]any) []rollup.Number {
+	for key, value := range all {
+		switch n := value.(type) {
+		case int64:
+			dst = append(dst, rollup.Number{Key: key, Value: n})
+		case uint64:
+			dst = append(dst, rollup.Number{Key: key, Value: int64(n)}) // below 0 if it is too large, and then invalid
 		}
 	}
+	return dst
 }
 
 // numberBuffers holds buffers for the metrics of a decision.
@@ -291,18 +295,26 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 func (p *Plugin) recordEvent(ctx context.Context, a *active, event *logs.EventV1) {
 	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromLog, query: event.Query}
-	d.Path, d.Metrics = event.Path, event.Metrics
+	d.Path = event.Path
+	d.Outcome, d.Code = loggedOutcomeOf(verdictOf(a.verdicts, event.Path, event.Query), event)
+	p.record(ctx, a, &d, func(dst []rollup.Number) []rollup.Number { return appendNumbers(dst, event.Metrics) })
+}
+
+// record records a decision with the numbers that numbers appends.
+func (p *Plugin) record(ctx context.Context, a *active, d *decision, numbers func(dst []rollup.Number) []rollup.Number) {
 	if a.traced {
 		d.trace = sampledTrace(ctx)
 	}
-	d.Outcome, d.Code = loggedOutcomeOf(verdictOf(a.verdicts, event.Path, event.Query), event)
-	p.record(a, &d)
-}
-
-func (p *Plugin) record(a *active, d *decision) {
+	buffer := numberBuffers.Get().(*[]rollup.Number)
+	*buffer = numbers((*buffer)[:0])
+	d.Numbers = *buffer
 	known := a.recorder.record(d)
 	if d.trace.IsValid() {
 		a.recorder.state.exemplars.add(d, a.labels)
+	}
+	if cap(*buffer) <= maxNumbers {
+		clear(*buffer) // the names belong to the collection
+		numberBuffers.Put(buffer)
 	}
 	if known {
 		return
