@@ -233,7 +233,7 @@ func (x *Data) Report() *Report {
 	r.Slowest = slices.Clone(x.slowest.Kept)
 	scanning.Wait()
 	if wrapperTimes(r) == "" {
-		r.byScan = findScanned(r, s)
+		r.byTime = s.findByTime(r)
 	}
 	r.Findings = find(r)
 	return r

@@ -20,7 +20,7 @@ type rule struct {
 	name     string                // as in Finding.Rule
 	severity string                // of its findings, unless they have one
 	needs    needs                 // without which it does not run, or only in part
-	find     func(*Report) Finding // returns a finding without a text if there is none; nil for findings of a scan
+	find     func(*Report) Finding // returns a finding without a text if there is none; nil if others find it, as find says
 }
 
 // RuleNames returns the names that findings have, the most important first.
@@ -38,32 +38,27 @@ func RuleNames() []string {
 // In the texts, names from OPA and from the log are between backticks. Names
 // from the log are shortened. They have no backticks, but may have any other
 // character.
-func find(r *Report) (found []Finding) {
-	for _, rule := range rules {
-		var own Finding
-		if rule.find != nil {
-			own = rule.find(r)
-		}
-		for _, f := range r.byScan {
-			if f.Rule == rule.name && (own.Revision == "" || f.Revision != own.Revision) {
-				found = append(found, f)
-			}
-		}
-		if own.Rule = rule.name; own.Text != "" {
-			found = append(found, own)
+func find(r *Report) []Finding {
+	found := slices.Concat(r.byTime, findOften(r), findCosts(r))
+	order := map[string]int{}
+	for i, rule := range rules {
+		if order[rule.name] = i; rule.find != nil {
+			f := rule.find(r)
+			f.Rule = rule.name
+			found = append(found, f)
 		}
 	}
-	for i := range found {
-		f := &found[i]
-		at := slices.IndexFunc(rules, func(rule rule) bool { return rule.name == f.Rule })
-		f.Severity = cmp.Or(f.Severity, rules[at].severity)
+	found = slices.DeleteFunc(found, func(f Finding) bool { return f.Text == "" })
+	for i, f := range found {
+		found[i].Severity = cmp.Or(f.Severity, rules[order[f.Rule]].severity)
 	}
-	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) })
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(order[a.Rule], order[b.Rule]))
+	})
 	return found
 }
 
-// The thresholds of the rules: the least values of a finding, except
-// httpHitRate. Times follow from OPA's documentation, whose budget for a
+// The thresholds of the rules: the least values of a finding. Times follow from OPA's documentation, whose budget for a
 // decision is a millisecond if latency matters.
 const (
 	revisionCount = 500                   // evaluations of each revision
@@ -72,16 +67,7 @@ const (
 	revisionStep  = 0.5                   // the change of their median, in parts of the change of the whole median
 	revisionMore  = 20 * time.Microsecond // the median minus the median before
 
-	httpDecisions = 100 // decisions with http.send
-	httpShare     = 0.2 // of the time
-	httpHitRate   = 0.5 // share of answers from the cache; a finding needs less
-	compileCount  = 100 // decisions that compile
-	compileRate   = 0.1 // share of the decisions
-
-	handlerDecisions = 100                    // decisions
-	handlerShare     = 0.5                    // of the time
-	handlerMean      = 500 * time.Microsecond // self time per decision
-
+	hitRate      = 0.5  // of answers from the cache of http.send; a finding needs less
 	gapShare     = 0.01 // of the decisions; a finding needs more
 	wrapperShare = 0.01 // of the times; a finding needs more
 )
@@ -102,32 +88,32 @@ var rules = []rule{
 	{"cancelled_rose", Fault, needsTime, nil},
 	{"other_rose", Fault, needsTime | needsResult, nil},
 	{"allowed_high", Fault, needsTime | needsResult, nil},
-	{"errors_high", Fault, needsTime, errorsHigh.find},
+	{"errors_high", Fault, needsTime, nil},
 	{"denied_high", Fault, needsTime | needsResult, nil},
 	{"undefined_high", Fault, needsTime | needsResult, nil},
-	{"cancelled_high", Fault, needsTime, cancelledHigh.find},
+	{"cancelled_high", Fault, needsTime, nil},
 	{"other_high", Fault, needsTime | needsResult, nil},
 	{"decisions_missing", Fault, needsTime, nil},
-	{"server_missing", Fault, needsTime, serverMissing},
-	{"clock_off", Fault, needsTime, clockOff},
+	{"server_missing", Fault, needsTime, nil},
+	{"clock_off", Fault, needsTime, nil},
 	{"metrics_missing", Fault, needsTime, nil},
 	{"latency_rose", Fault, needsTime | needsDuration, nil},
 	{"server_slower", Fault, needsTime | needsDuration, nil},
 	{"client_slower", Fault, needsTime | needsDuration, nil},
 	{"group_slower", Fault, needsTime | needsDuration, nil},
-	{"revision_slower", Fault, needsTime | needsDuration, revisionSlower},
-	{"http_send_unfinished", Fault, needsDuration, httpUnfinished.find},
-	{"http_send_slow", Fault, needsPaths | needsDuration, httpSlow.find},
+	{"revision_slower", Fault, needsTime | needsDuration, nil},
+	{"http_send_unfinished", Fault, needsDuration, nil},
+	{"http_send_slow", Fault, needsPaths | needsDuration, nil},
 	{"requests_repeated", Fault, needsTime, nil},
 	{"compiles_rose", Fault, needsTime | needsDuration, nil},
-	{"path_undefined", Fault, needsPaths | needsTime | needsResult, pathUndefined.find},
+	{"path_undefined", Fault, needsPaths | needsTime | needsResult, nil},
 	{Repeated, Fault, needsID, idsRepeated},
 	{"ids_reused", Fault, needsID, idsReused},
-	{"rate_fell", Info, needsTime, rateFell},
+	{"rate_fell", Info, needsTime, nil},
 	{"latency_drifted", Info, needsTime | needsDuration, nil},
-	{"http_send_uncached", Info, needsDuration, say(httpUncached)},
-	{"queries_recompiled", Info, needsDuration, say(queriesRecompiled)},
-	{"handler_outside_rego", Info, needsDuration, say(handlerOutside)},
+	{"http_send_uncached", Info, needsDuration, nil},
+	{"queries_recompiled", Info, needsDuration, nil},
+	{"handler_outside_rego", Info, needsDuration, nil},
 	{"events_large", Info, 0, eventsLarge},
 	{"uploads_failed", Info, 0, saidByOPA("uploads of its decision log failed", "OPA tries them again, so this alone loses no decision. "+
 		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
@@ -145,11 +131,6 @@ func (f *Finding) setTimes(from, to int64) {
 	if from != logread.NoTime {
 		f.From, f.To = text.Time(from, time.RFC3339Nano), text.Time(to, time.RFC3339Nano)
 	}
-}
-
-// slowerElsewhere reports whether a scan says which decisions are usually slow.
-func (r *Report) slowerElsewhere() bool {
-	return slices.ContainsFunc(r.byScan, func(f Finding) bool { return f.Figures["factor"] > 0 && f.Severity == Fault })
 }
 
 func interrupted(r *Report) string {
@@ -181,72 +162,71 @@ func saidByOPA(what, advice string, kinds ...logread.Problem) func(*Report) Find
 	}
 }
 
-func httpUncached(r *Report) string {
-	s := stage(r.Total.Stages, httpStage)
-	decisions := s.Durations.Count()
-	part := Share(s.Self, r.Total.Time)
-	hits, requests := Float(counter(r.Total.Counters, httpHits)), Float(counter(r.Total.Counters, httpRequests))
-	if requests == 0 { // some releases of OPA do not count them
-		requests = max(0, float64(decisions)-hits)
-	}
-	if decisions < httpDecisions || part < httpShare || hits >= httpHitRate*(hits+requests) {
-		return ""
-	}
-	q := quantiles(&s.Durations)
-	return fmt.Sprintf("`http.send` takes %s of the time. %s decisions call it, with a median of %s and a p99 of %s, "+
-		"and %s of its answers came from the inter-query cache. If an old answer does no harm, set `cache: true` in the call. "+
-		"If the other server's headers forbid caching, set `force_cache: true` and `force_cache_duration_seconds`. "+
-		"If the call has these settings already, check whether `caching.inter_query_builtin_cache.max_size_bytes` is too small.",
-		text.Percent(part), text.Count(decisions), text.Duration(float64(q[p50])), text.Duration(float64(q[p99])), text.Percent(hits/(hits+requests)))
+// A cost is a rule for a stage that takes much time, where time can be saved. A
+// finding needs costCount decisions, a share of the time, a share of the
+// decisions, and a time in the stage alone, on average.
+type cost struct {
+	rule, stage string
+	share, rate float64
+	mean        time.Duration
+	advice      func(*Report) string // returns "" if nothing can be saved
 }
 
-func queriesRecompiled(r *Report) string {
-	s := stage(r.Total.Stages, compileStage)
-	n := s.Durations.Count()
-	if n < compileCount || Ratio(n, r.Total.Decisions) < compileRate {
-		return ""
-	}
-	finding := fmt.Sprintf("%s of %s decisions (%s) compiled their query, with a median of %s. Compiling took %s of the time. ",
-		text.Count(n), text.Count(r.Total.Decisions), text.Percent(Ratio(n, r.Total.Decisions)),
-		text.Duration(s.Durations.Quantile(0.5)), text.Percent(Share(s.Self, r.Total.Time)))
-	if r.By == "path" {
-		at, most := 0, uint64(0)
-		for i, g := range r.Groups.Sums() {
-			if c := stage(g.Stages, compileStage).Durations.Count(); c > most {
-				at, most = i, c
+const costCount = 100
+
+var costs = []cost{
+	{"http_send_uncached", httpStage, 0.2, 0, 0, func(r *Report) string {
+		hits, requests := Float(counter(r.Total.Counters, httpHits)), Float(counter(r.Total.Counters, httpRequests))
+		if requests == 0 { // some releases of OPA do not count them
+			requests = max(0, float64(stage(r.Total.Stages, httpStage).Durations.Count())-hits)
+		}
+		if hits >= hitRate*(hits+requests) {
+			return ""
+		}
+		return fmt.Sprintf("%s of its answers came from the inter-query cache. If an old answer does no harm, set `cache: true` in the call. "+
+			"If the other server's headers forbid caching, set `force_cache: true` and `force_cache_duration_seconds`. "+
+			"If the call has these settings already, check whether `caching.inter_query_builtin_cache.max_size_bytes` is too small.", text.Percent(hits/(hits+requests)))
+	}},
+	{"queries_recompiled", compileStage, 0, 0.1, 0, func(r *Report) string {
+		path, most := "", uint64(0)
+		for _, g := range r.Groups.Sums() {
+			if n := stage(g.Stages, compileStage).Durations.Count(); r.By == "path" && n > most {
+				path, most = g.Key, n
 			}
 		}
-		if most > n/2 && r.Groups.Sum(at).Key == outcome.Query {
-			return finding + fmt.Sprintf("%s of them are ad-hoc queries, which OPA does not cache. "+
-				"Make the query a rule, and ask for the rule's path through the Data API.", text.Percent(Ratio(most, n)))
+		if path == outcome.Query && most > stage(r.Total.Stages, compileStage).Durations.Count()/2 {
+			return text.Count(most) + " of them are ad-hoc queries, which OPA does not cache. Make the query a rule, and ask for the rule's path through the Data API."
 		}
+		said := "OPA keeps the compiled queries of 100 paths until policies or data change. " +
+			"Pass ids in the input and not in the path, and write policies and data less often, in larger batches."
 		if most > 0 {
-			finding += fmt.Sprintf("Of %s, %s has the most, %s. ",
-				text.Plural(r.Groups.Len(), "path"), name(r.Groups.Sum(at).Key), text.Count(most))
+			said = fmt.Sprintf("Of %s, %s has the most, %s. ", text.Plural(r.Groups.Len(), "path"), name(path), text.Count(most)) + said
 		}
-	}
-	return finding + "OPA keeps the compiled queries of 100 paths until policies or data change. " +
-		"Pass ids in the input and not in the path, and write policies and data less often, in larger batches."
+		return said
+	}},
+	{"handler_outside_rego", handlerStage, 0.5, 0, 500 * time.Microsecond, func(r *Report) string {
+		return "Check whether OPA waits for a processor. If it does, raise its CPU limit, or spread the load over more instances."
+	}},
+	{"handler_outside_rego", inputStage, 0.5, 0, 500 * time.Microsecond, func(r *Report) string {
+		return "Send only the parts of the input that policies read, and check whether clients send the input slowly."
+	}},
 }
 
-func handlerOutside(r *Report) string {
-	handler, input := stage(r.Total.Stages, handlerStage), stage(r.Total.Stages, inputStage)
-	decisions := handler.Durations.Count()
-	part := Share(handler.Self, r.Total.Time) + Share(input.Self, r.Total.Time)
-	if decisions < handlerDecisions || part < handlerShare {
-		return ""
+func findCosts(r *Report) (found []Finding) {
+	for _, c := range costs {
+		s := stage(r.Total.Stages, c.stage)
+		n, all := s.Durations.Count(), r.Total.Decisions
+		share, rate, mean := Share(s.Self, r.Total.Time), Ratio(n, all), Float(s.Self)/float64(max(1, n))
+		if n < costCount || share < c.share || rate < c.rate || mean < float64(c.mean) {
+			continue
+		}
+		if advice := c.advice(r); advice != "" {
+			found = append(found, Finding{Rule: c.rule, Stage: c.stage, Figures: map[string]float64{"share": share, "mean_ns": mean, "decisions": float64(n)},
+				Text: fmt.Sprintf("Stage %s takes %s of the time, without the stages that it contains. %s of %s have it (%s), for %s on average. %s",
+					name(c.stage), text.Percent(share), text.Count(n), text.Plural(all, "decision"), text.Percent(rate), text.Duration(mean), advice)})
+		}
 	}
-	mean := (Float(handler.Self) + Float(input.Self)) / float64(decisions)
-	if mean < float64(handlerMean) {
-		return ""
-	}
-	finding := fmt.Sprintf("%s of the time is in the server's handler but outside policies. This is %s a decision on average, for %s decisions. "+
-		"%s of it goes into receiving and parsing the input. ",
-		text.Percent(part), text.Duration(mean), text.Count(decisions), text.Percent(Float(input.Self)/(Float(handler.Self)+Float(input.Self))))
-	if Float(input.Self) > Float(handler.Self) {
-		return finding + "Send only the parts of the input that policies read, and check whether clients send the input slowly."
-	}
-	return finding + "Check whether OPA waits for a processor. If it does, raise its CPU limit, or spread the load over more instances."
+	return found
 }
 
 func keysBeyond(r *Report) string {

@@ -17,19 +17,19 @@ import (
 // Often is a rule for what many decisions of some paths, or of the whole log, do,
 // unless a scan has a finding of it that says more.
 type often struct {
-	what, did, advice string
-	scanned           []string // the rules of the scan
-	// count returns how many decisions do it, and of how many.
+	rule, did string
+	scanned   []string // other rules of the scan about it
+	// count returns how many decisions, or calls, do it, and of how many.
 	count func(*Group) (n, of uint64)
-	// The least numbers of decisions that do it: of each path, of all paths
-	// together or of the log.
+	// The least numbers that do it: of each path, and of all paths together or of
+	// the log.
 	each, least uint64
 	// The least shares: of each path, and of the log. With a share above 1, the
 	// rule does not judge the log.
 	share, whole float64
-	detail       func(*Group) string  // of a path, or nil
-	closing      func(*Report) string // a sentence before the advice, or nil
-	flags        []string             // of the command that it suggests
+	stage        string
+	calls        bool // it counts calls in the stage
+	advice       string
 }
 
 const httpStops = " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." +
@@ -37,34 +37,27 @@ const httpStops = " Such a call reached its time limit, or the decision was canc
 
 const httpTimes = 20 // a slow call of http.send divided by the median
 
-var (
-	errorsHigh = often{
-		what: "decisions", did: "failed", advice: " Find the cause in the messages of the errors in the log, and the paths with `--by path`.",
-		scanned: []string{"errors_rose", "errors_high"}, count: ended(outcome.Failed), each: 50, least: 50, share: 0.2, whole: 0.05,
-		closing: func(r *Report) string { return commonest(r.Total.Errors) },
-	}
-	cancelledHigh = often{
-		what: "decisions", did: "were cancelled", advice: outcomeTexts[outcome.Cancelled].advice,
-		scanned: []string{"cancelled_rose", "cancelled_high"}, count: ended(outcome.Cancelled), each: 50, least: 50, share: 0.2, whole: 0.05,
-	}
-	pathUndefined = often{
-		what: "decisions", did: "were undefined", advice: outcomeTexts[outcome.Undefined].advice + " If undefined means no, add a `default` rule that says so.",
-		scanned: []string{"undefined_rose"}, count: ended(outcome.Undefined), least: 100, share: 0.95, whole: 2,
-	}
-	httpUnfinished = often{
-		what: "decisions", did: "had a call of `http.send` that did not end", advice: httpStops,
-		scanned: []string{"http_send_unfinished"}, least: 10,
+var oftens = []often{
+	{
+		rule: "errors_high", scanned: []string{"errors_rose"}, did: "decisions (%s) failed",
+		count: ended(outcome.Failed), each: 50, least: 50, share: 0.2, whole: 0.05,
+		advice: " Find the cause in the messages of the errors in the log, and the paths with `--by path`.",
+	}, {
+		rule: "cancelled_high", scanned: []string{"cancelled_rose"}, did: "decisions (%s) were cancelled",
+		count: ended(outcome.Cancelled), each: 50, least: 50, share: 0.2, whole: 0.05, advice: outcomeTexts[outcome.Cancelled].advice,
+	}, {
+		rule: "path_undefined", scanned: []string{"undefined_rose"}, did: "decisions (%s) were undefined",
+		count: ended(outcome.Undefined), least: 100, share: 0.95, whole: 2,
+		advice: outcomeTexts[outcome.Undefined].advice + " If undefined means no, add a `default` rule that says so.",
+	}, {
+		rule: "http_send_unfinished", did: "decisions (%s) had a call of `http.send` that did not end",
 		count: func(g *Group) (n, of uint64) { return stage(g.Stages, httpStage).Unfinished, g.Decisions },
-	}
-	httpSlow = often{
-		what: "calls of `http.send`", did: fmt.Sprintf("took a second or more, and %d times the median", httpTimes), advice: stageAdvice[ofHTTP],
-		count: countSlow, each: 20, least: 20, share: 0.002, whole: 2, flags: []string{"--slowest", "10"},
-		detail: func(g *Group) string {
-			d := &stage(g.Stages, httpStage).Durations
-			return fmt.Sprintf(" with a median of %s and a maximum of %s", text.Duration(d.Quantile(0.5)), text.Duration(float64(d.Max())))
-		},
-	}
-)
+		least: 10, stage: httpStage, advice: httpStops,
+	}, {
+		rule: "http_send_slow", did: fmt.Sprintf("calls of `http.send` (%%s) took a second or more, and %d times the median", httpTimes),
+		count: countSlow, each: 20, least: 20, share: 0.002, whole: 2, stage: httpStage, calls: true, advice: stageAdvice[ofHTTP],
+	},
+}
 
 func ended(o outcome.Outcome) func(*Group) (uint64, uint64) {
 	return func(g *Group) (uint64, uint64) { return g.Outcomes[o], g.Decisions }
@@ -74,6 +67,9 @@ func ended(o outcome.Outcome) func(*Group) (uint64, uint64) {
 func countSlow(g *Group) (n, of uint64) {
 	d := &stage(g.Stages, httpStage).Durations
 	limit := max(float64(time.Second), httpTimes*d.Quantile(0.5))
+	if float64(d.Max()) < limit {
+		return 0, d.Count()
+	}
 	low, high := 0.5, 1.
 	for range 30 {
 		if q := (low + high) / 2; d.Quantile(q) >= limit {
@@ -85,46 +81,59 @@ func countSlow(g *Group) (n, of uint64) {
 	return uint64((1-high)*float64(d.Count()) + 0.5), d.Count()
 }
 
-func (o often) find(r *Report) (f Finding) {
-	told := slices.DeleteFunc(slices.Clone(r.byScan), func(f Finding) bool { return !slices.Contains(o.scanned, f.Rule) })
+// findOften returns the findings of these rules.
+func findOften(r *Report) (found []Finding) {
 	type path struct {
 		key, text string
-		n         uint64
+		n, of     uint64
 	}
-	var paths []path
-	var n, of uint64
+	paths := make([][]path, len(oftens))
+	told := func(o *often, is func(*Finding) bool) bool {
+		return slices.ContainsFunc(r.byTime, func(f Finding) bool { return (f.Rule == o.rule || slices.Contains(o.scanned, f.Rule)) && is(&f) })
+	}
 	for _, g := range r.Groups.Sums() {
-		k, all := o.count(g)
-		known := slices.ContainsFunc(told, func(f Finding) bool { return f.Path == "" || f.Path == g.Key })
-		if r.By == "path" && g.Key != rollup.Other && !known && k >= max(1, o.each) && Ratio(k, all) >= o.share {
-			p := path{g.Key, fmt.Sprintf("%s (%s of %s)", name(g.Key), text.Count(k), text.Count(all)), k}
-			if o.detail != nil {
-				p.text += o.detail(g)
+		for i := range oftens {
+			o := &oftens[i]
+			n, of := o.count(g)
+			if r.By == "path" && g.Key != rollup.Other && n >= max(1, o.each) && Ratio(n, of) >= o.share && !told(o, func(f *Finding) bool { return f.Path == "" || f.Path == g.Key }) {
+				p := path{g.Key, fmt.Sprintf("%s (%s of %s)", name(g.Key), text.Count(n), text.Count(of)), n, of}
+				if d := &stage(g.Stages, o.stage).Durations; o.calls {
+					p.text += fmt.Sprintf(" with a median of %s and a maximum of %s", text.Duration(d.Quantile(0.5)), text.Duration(float64(d.Max())))
+				}
+				paths[i] = append(paths[i], p)
 			}
-			paths = append(paths, p)
-			n, of = n+k, of+all
 		}
 	}
-	if len(paths) == 0 && len(told) == 0 {
-		n, of = o.count(&r.Total)
+	for i := range oftens {
+		o, n, of, where := &oftens[i], uint64(0), uint64(0), ""
+		for _, p := range paths[i] {
+			n, of = n+p.n, of+p.of
+		}
+		if len(paths[i]) > 0 {
+			slices.SortStableFunc(paths[i], func(a, b path) int { return cmp.Compare(b.n, a.n) })
+			where = " on " + text.Plural(len(paths[i]), "path") + ": " + listed(paths[i], func(p path) string { return p.text })
+		} else if !told(o, func(*Finding) bool { return true }) {
+			n, of = o.count(&r.Total)
+		}
+		if n < o.least || where == "" && Ratio(n, of) < o.whole {
+			continue
+		}
+		f := Finding{Rule: o.rule, Stage: o.stage, Figures: map[string]float64{"decisions": float64(of), "share": Ratio(n, of)}}
+		f.setTimes(r.From, r.To)
+		f.Text = fmt.Sprintf("%s of %s "+o.did+"%s.", text.Count(n), text.Count(of), text.Percent(Ratio(n, of)), where)
+		if o.rule == "errors_high" {
+			f.Text += commonest(r.Total.Errors)
+		}
+		f.Text += o.advice
+		if len(paths[i]) == 1 {
+			f.Path = paths[i][0].key
+			var more []string
+			if o.calls {
+				more = []string{"--slowest", "10"}
+			}
+			r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{}, more...)
+		}
+		found = append(found, f)
 	}
-	if n < o.least || len(paths) == 0 && Ratio(n, of) < o.whole {
-		return f
-	}
-	f.setTimes(r.From, r.To)
-	f.Figures = map[string]float64{"decisions": float64(of), "share": Ratio(n, of)}
-	f.Text = fmt.Sprintf("%s of %s %s (%s) %s", text.Count(n), text.Count(of), o.what, text.Percent(Ratio(n, of)), o.did)
-	if len(paths) > 0 {
-		slices.SortStableFunc(paths, func(a, b path) int { return cmp.Compare(b.n, a.n) })
-		f.Text += " on " + text.Plural(len(paths), "path") + ": " + listed(paths, func(p path) string { return p.text })
-	}
-	if f.Text += "."; o.closing != nil {
-		f.Text += o.closing(r)
-	}
-	f.Text += o.advice
-	if len(paths) == 1 {
-		f.Path = paths[0].key
-		r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{}, o.flags...)
-	}
-	return f
+	return found
 }

@@ -7,6 +7,7 @@ package report
 // decisions, and clocks that are off.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -36,13 +37,12 @@ const (
 	gapTimes  = 10        // the gap divided by the longest of the other gaps
 )
 
-// serverMissing reports a server without decisions up to the end of the log. If
-// other servers begin at that time, it was replaced. If several are missing, it
-// may be that fewer are needed.
-func serverMissing(r *Report) (f Finding) {
-	if wrapperTimes(r) != "" || clockOff(r).Text != "" {
-		return f
-	}
+const whyNone = "Find out whether OPA, its clients or the shipping of its log stopped."
+
+// findMissing reports servers without decisions up to the end of the log. If
+// other servers begin at that time, they were replaced. If several are missing,
+// it may be that fewer are needed.
+func (s *scan) findMissing(r *Report) (f Finding) {
 	list := r.servers.list
 	var missing []Member
 	for _, x := range list {
@@ -50,21 +50,17 @@ func serverMissing(r *Report) (f Finding) {
 			continue
 		}
 		// It would have had its share of the decisions of the others.
-		own, during, after := float64(x.Decisions()), 0.0, 0.0
-		for _, s := range timed(r.Total.Slices) {
-			n := outcomes(s.Outcomes)
-			if s.Begin > x.Last {
-				after += float64(n.sum())
-			} else if s.Begin+r.Width > x.First {
-				during += float64(n.sum())
+		after := uint64(0)
+		for _, p := range timed(r.Total.Slices) {
+			if n := outcomes(p.Outcomes); p.Begin > x.Last {
+				after += n.sum()
 			}
 		}
 		// The other server may have few decisions too.
 		within := max(int64(replacedWithin), replacedGaps*((x.Last-x.First)/int64(x.Decisions())))
-		replaced := slices.ContainsFunc(list, func(o Member) bool {
-			return o.First > x.First && o.First >= x.Last-within && o.First <= x.Last+within
-		})
-		if !replaced && own/max(1, during)*after >= silentExpect && r.To-x.Last > 2*r.longestPause(x.Name) {
+		next, _ := slices.BinarySearchFunc(list, max(x.First+1, x.Last-within), func(o Member, t int64) int { return cmp.Compare(o.First, t) })
+		replaced := next < len(list) && list[next].First <= x.Last+within
+		if expected := float64(x.Decisions()) * Ratio(after, r.Total.Decisions-after); !replaced && expected >= silentExpect && r.To-x.Last > 2*s.longestPause(x.Name) {
 			missing = append(missing, x)
 		}
 	}
@@ -75,11 +71,11 @@ func serverMissing(r *Report) (f Finding) {
 		f.Severity = Info
 	}
 	x := missing[0]
-	f.Server = x.Name
+	f.Rule, f.Server = "server_missing", x.Name
 	f.setTimes(x.Last, r.To)
 	f.Figures = map[string]float64{"servers": float64(len(missing)), "decisions": float64(x.Decisions())}
 	f.Text = fmt.Sprintf("%s of %s had no decision from %s UTC to the end of the log, and no other server began then: %s. "+
-		"Find out whether OPA, its clients or the shipping of its log stopped. If fewer servers are needed, nothing is wrong.",
+		whyNone+" If fewer servers are needed, nothing is wrong.",
 		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.Last),
 		listed(missing, func(x Member) string {
 			return fmt.Sprintf("%s%s (last decision %s UTC)", name(x.Name), r.servers.idOf(x.Name), at(x.Last))
@@ -90,14 +86,12 @@ func serverMissing(r *Report) (f Finding) {
 
 // longestPause returns the longest time between two decisions of a server in the
 // sample. A server that was silent before, such as at night, is not missing.
-func (r *Report) longestPause(server string) (longest int64) {
-	var before *sampled
-	for i := range r.sample.kept {
-		if d := &r.sample.kept[i]; r.servers.name(r.sample.name(d, ofServer)) == server {
-			if before != nil {
-				longest = max(longest, d.time-before.time)
+func (s *scan) longestPause(server string) (longest int64) {
+	for _, v := range s.values[ofServer] {
+		if v.name == server {
+			for i, e := range v.events[1:] {
+				longest = max(longest, s.events[e].time-s.events[v.events[i]].time)
 			}
-			before = d
 		}
 	}
 	return longest
@@ -106,43 +100,38 @@ func (r *Report) longestPause(server string) (longest int64) {
 // clockOff reports a server whose first and last decisions are as much before
 // or after those of all others, which agree.
 func clockOff(r *Report) (f Finding) {
-	if wrapperTimes(r) != "" {
+	list := slices.DeleteFunc(slices.Clone(r.servers.list), func(x Member) bool { return x.Decisions() < serverLeast })
+	if len(list) < 2 {
 		return f
 	}
-	for i, x := range r.servers.list {
-		others := slices.Delete(slices.Clone(r.servers.list), i, i+1)
-		others = slices.DeleteFunc(others, func(o Member) bool { return o.Decisions() < serverLeast })
-		if x.Decisions() < serverLeast || len(others) == 0 {
-			continue
-		}
-		first, last := others[0].First, others[0].Last
-		for _, o := range others {
-			first, last = min(first, o.First), max(last, o.Last)
-		}
+	// Only the first or the last server to begin can differ from all others.
+	for _, of := range [][2][]Member{{list[:1], list[1:]}, {list[len(list)-1:], list[:len(list)-1]}} {
+		x, others := of[0][0], of[1]
+		first, last := others[0].First, slices.MaxFunc(others, func(a, b Member) int { return cmp.Compare(a.Last, b.Last) }).Last
 		begin, end := float64(x.First-first), float64(x.Last-last)
 		near := math.Abs(begin) / 8
 		between := func(o Member) float64 { return float64(o.Last-o.First) / float64(o.Decisions()) } // two of its decisions
-		agree := between(x) < near && !slices.ContainsFunc(others, func(o Member) bool {
+		disagree := between(x) >= near || math.Abs(begin-end) > near || slices.ContainsFunc(others, func(o Member) bool {
 			return float64(o.First-first) > near || float64(last-o.Last) > near || between(o) > near
 		})
 		// Of few servers, one may have replaced another one.
 		replaced := len(others) < clockServers && math.Abs(begin) > float64(x.Last-x.First)/4
-		if !agree || replaced || math.Abs(begin) < float64(clockLeast) || math.Abs(begin-end) > near {
+		if disagree || replaced || math.Abs(begin) < float64(clockLeast) {
 			continue
 		}
-		f.Server, f.Figures = x.Name, map[string]float64{"seconds": begin / 1e9}
+		f.Rule, f.Server, f.Figures = "clock_off", x.Name, map[string]float64{"seconds": begin / 1e9}
 		f.setTimes(x.First, x.Last)
-		way := "after"
+		way, also := "after", ""
 		if begin < 0 {
 			way = "before"
 		}
-		f.Text = fmt.Sprintf("The first and the last decision of server %s%s are %s %s those of all other servers, which agree. "+
-			"Check the clock of its machine.", name(x.Name), r.servers.idOf(x.Name), text.LongDuration(math.Abs(begin)), way)
 		if len(others) == 1 {
-			f.Text += " Or that of the other machine is wrong."
+			also = " Or that of the other machine is wrong."
 		}
+		f.Text = fmt.Sprintf("The first and the last decision of server %s%s are %s %s those of all other servers, which agree. Check the clock of its machine.%s",
+			name(x.Name), r.servers.idOf(x.Name), text.LongDuration(math.Abs(begin)), way, also)
 		r.suggest(&f, r.servers.by(), nil, time.Time{}, time.Time{})
-		return f
+		break
 	}
 	return f
 }
@@ -151,87 +140,78 @@ func clockOff(r *Report) (f Finding) {
 // the log than ever before.
 func rateFell(r *Report) (f Finding) {
 	all := timed(r.Total.Slices)
-	if wrapperTimes(r) != "" || len(all) < 2*rateSlices || clockOff(r).Text != "" {
+	if len(all) == 0 {
 		return f
 	}
-	// Slices without decisions are not in the list.
-	n := int((all[len(all)-1].Begin-all[0].Begin)/r.Width) + 1
-	if n < 2*rateSlices || n > 1<<16 {
+	// Slices without decisions are not in the list, and the first and the last
+	// one may be shorter.
+	begin := all[0].Begin + r.Width
+	n := (all[len(all)-1].Begin - begin) / r.Width
+	if n < 2*rateSlices || n > 1<<12 {
 		return f
 	}
 	rates := make([]float64, n)
-	for _, s := range all {
-		o := outcomes(s.Outcomes)
-		rates[(s.Begin-all[0].Begin)/r.Width] = float64(o.sum())
+	for _, p := range all[1 : len(all)-1] {
+		o := outcomes(p.Outcomes)
+		rates[(p.Begin-begin)/r.Width] = float64(o.sum())
 	}
-	rates = rates[1 : n-1] // these two may be shorter
-	n = len(rates)
-	most := slices.Clone(rates) // from each slice to the end
-	for i := n - 2; i >= 0; i-- {
-		most[i] = max(most[i], most[i+1])
-	}
-	fall, least, largest := 0, math.Inf(1), 0.0
-	for i := 1; i+rateSlices <= n; i++ {
-		least = min(least, rates[i-1])
-		if i >= rateSlices && most[i] < least {
-			before, after := mean(rates[i-rateSlices:i]), mean(rates[i:i+rateSlices])
-			if after < rateTimes*before && before >= scanLeast && before-after > largest {
-				fall, largest = i, before-after
-			}
+	fall, largest := 0, 0.0
+	for i := rateSlices; i+rateSlices <= len(rates); i++ {
+		before, after := mean(rates[i-rateSlices:i]), mean(rates[i:i+rateSlices])
+		if before >= scanLeast && after < rateTimes*before && before-after > largest && slices.Max(rates[i:]) < slices.Min(rates[:i]) {
+			fall, largest = i, before-after
 		}
 	}
-	from := all[0].Begin + int64(fall+1)*r.Width
+	from := begin + int64(fall)*r.Width
 	if fall == 0 || r.To-from < int64(rateLong) {
 		return f
 	}
-	before, after := mean(rates[:fall]), mean(rates[fall:])
 	minute := float64(time.Minute) / float64(r.Width)
+	before, after := mean(rates[:fall])*minute, mean(rates[fall:])*minute
+	f.Rule = "rate_fell"
 	f.setTimes(from, r.To)
-	f.Figures = map[string]float64{"per_minute": after * minute, "per_minute_outside": before * minute}
+	f.Figures = map[string]float64{"per_minute": after, "per_minute_outside": before}
 	f.Text = fmt.Sprintf("From %s UTC to the end of the log, %.3g decisions came in a minute, and %.3g before. "+
-		"Find out whether clients stopped to ask, or whether a part of the log is missing.", at(from), after*minute, before*minute)
+		"Find out whether clients stopped to ask, or whether a part of the log is missing.", at(from), after, before)
 	r.suggest(&f, r.servers.by(), nil, second(from), time.Time{})
 	return f
 }
 
-// findPauses returns the indices of the decisions after the pauses: times
-// without decisions that are much longer than all others.
-func (s *scan) findPauses() []int {
+// findPauses reports times without decisions that are much longer than all
+// others.
+func (s *scan) findPauses(r *Report) (found []Finding) {
 	length := func(i int) int64 { return s.events[i].time - s.events[i-1].time }
-	var longest []int // the longest one first
+	var long []int // the decisions after a pause, the longest one first
 	for i := 1; i < len(s.events); i++ {
-		at := len(longest)
-		for at > 0 && length(i) > length(longest[at-1]) {
-			at--
-		}
-		if at <= pauses {
-			longest = slices.Insert(longest, at, i)
-			longest = longest[:min(len(longest), pauses+1)]
+		if length(i) >= int64(gapLeast)/gapTimes {
+			long = append(long, i)
 		}
 	}
-	for n := min(pauses, len(s.events)-1-scanLeast); n > 0; n-- {
-		if l := length(longest[n-1]); l >= int64(gapLeast) && length(longest[0]) <= int64(gapMost) && l >= gapTimes*length(longest[n]) {
-			slices.Sort(longest[:n])
-			return longest[:n]
+	slices.SortStableFunc(long, func(a, b int) int { return cmp.Compare(length(b), length(a)) })
+	for n := min(pauses, len(long), len(s.events)-1-scanLeast); n > 0; n-- {
+		l := length(long[n-1])
+		if l < int64(gapLeast) || length(long[0]) > int64(gapMost) || n < len(long) && l < gapTimes*length(long[n]) {
+			continue
 		}
+		for _, i := range slices.Sorted(slices.Values(long[:n])) {
+			found = append(found, s.describePause(r, s.events[i-1].time, s.events[i].time))
+		}
+		break
 	}
-	return nil
+	return found
 }
 
-// describePause returns the finding of a pause before event i.
-func (s *scan) describePause(r *Report, i int) Finding {
-	from, to := s.events[i-1].time, s.events[i].time
+// describePause returns the finding of a pause, without a text if only the
+// sample has no decisions then.
+func (s *scan) describePause(r *Report, from, to int64) (f Finding) {
 	if slices.ContainsFunc(timed(r.Total.Slices), func(p groupby.Slice) bool { return p.Begin > from && p.Begin+r.Width <= to }) {
-		return Finding{} // only the sample has none
+		return f
 	}
-	f := Finding{Rule: "decisions_missing", Figures: map[string]float64{"seconds": float64(to-from) / 1e9}}
+	f.Rule, f.Figures = "decisions_missing", map[string]float64{"seconds": float64(to-from) / 1e9}
 	f.setTimes(from, to)
-	f.Text = fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+
-		"Find out whether OPA, its clients or the shipping of its log stopped.",
+	f.Text = fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+whyNone,
 		at(from), at(to), text.LongDuration(float64(to-from)))
-	if !s.complete {
-		f.Text += fmt.Sprintf(" The times are those of a sample of %s.", text.Plural(len(s.events), "decision"))
-	}
+	s.addSample(&f)
 	if to-from >= int64(pauseLong) {
 		f.Severity = Info // as at night
 	}

@@ -3,42 +3,43 @@
 
 package report
 
+// This file turns clusters into findings: whose they are, and when.
+
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/outcome"
+	"github.com/regometer/regometer/internal/groupby"
 )
 
 const (
 	snapEvents = 5  // decisions of a subject between a begin and the first decision of a revision that is taken for it,
 	snapShare  = 50 // or so many of a cluster's decisions for each of them
+	nearlyAll  = 0.95
 )
 
-// findScanned returns the findings of a scan, those of most decisions first.
-func findScanned(r *Report, s *scan) (found []Finding) {
+// findByTime returns the findings that compare times, servers, clients and so
+// on: those of clusters by the number of decisions.
+func (s *scan) findByTime(r *Report) (found []Finding) {
 	clusters := s.findClusters()
-	for _, i := range s.findPauses() {
-		if f := s.describePause(r, i); f.Text != "" {
-			found = append(found, f)
-		}
-	}
-	if !slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == slow }) {
-		found = append(found, s.findDrift(r))
-	}
 	for i := range clusters {
-		s.turn(&clusters[i])
-		s.narrowToPath(&clusters[i])
+		c := &clusters[i]
+		if path, outside, _ := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
+			path >= 0 && s.values[ofPath][path].name != "" && outside.all >= scanLeast {
+			c.subject[ofPath] = path
+		}
 	}
 	extra := func(c *cluster) float64 { return float64(c.in.has) - c.out.rate()*float64(c.in.all) }
 	slices.SortStableFunc(clusters, func(a, b cluster) int { return cmp.Compare(extra(&b), extra(&a)) })
-	compiles := slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == compiled })
-	started := map[kind]bool{}
+	is := func(k kind) bool { return slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == k }) }
+	if !is(slow) {
+		found = append(found, s.findDrift(r))
+	}
+	compiles, started := is(compiled), map[kind]bool{}
 	for i := 0; i < len(clusters); i++ {
 		c := &clusters[i]
 		// What comes back again and again is one finding.
@@ -58,11 +59,21 @@ func findScanned(r *Report, s *scan) (found []Finding) {
 		}
 		f := s.describe(r, c)
 		// The largest start speaks for others.
-		if f.Text == "" || compiles && c.kind == slow && f.Stage == compileStage || f.start && started[c.kind] {
+		if compiles && c.kind == slow && f.Stage == compileStage || f.start && started[c.kind] {
 			continue
 		}
 		started[c.kind] = started[c.kind] || f.start
 		found = append(found, f)
+	}
+	if !slices.ContainsFunc(found, func(f Finding) bool { return f.Figures["factor"] > 0 && f.Severity == Fault }) {
+		own := revisionSlower(r) // says more than a finding of its first decisions
+		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Rule == own.Rule && f.Revision == own.Revision })
+		found = append(found, own)
+	}
+	found = append(found, s.findPauses(r)...)
+	off := clockOff(r)
+	if found = append(found, off); off.Text == "" {
+		found = append(found, s.findMissing(r), rateFell(r))
 	}
 	return found
 }
@@ -87,6 +98,36 @@ func (s *scan) explains(o, c *cluster) bool {
 	return float64(both) >= 0.8*float64(has)
 }
 
+// findOwner returns the name of an attribute that has nearly all of what a
+// cluster has too much of, or anyName. It also returns the decisions of this
+// name that are outside, and their share of all outside.
+func (s *scan) findOwner(c *cluster, a int) (name int32, outside tally, share float64) {
+	in, out := make([]tally, len(s.values[a])), make([]tally, len(s.values[a]))
+	others := 0
+	for i := range s.events {
+		e := &s.events[i]
+		of := in
+		if !c.subject.has(e) {
+			continue
+		} else if !c.has(i, e) {
+			of = out
+			others++
+		}
+		of[e.names[a]] = of[e.names[a]].plus(tally{1, max(0, int(c.of(e)))})
+	}
+	most, sum, at := 0.0, 0.0, 0
+	for n, t := range in {
+		extra := max(0, float64(t.has)-float64(t.all)*out[n].rate())
+		if sum += extra; extra > most {
+			most, at = extra, n
+		}
+	}
+	if most == 0 || most < nearlyAll*sum {
+		return anyName, outside, 0
+	}
+	return int32(at), out[at], Ratio(uint64(out[at].all), uint64(others))
+}
+
 func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
 
 // second returns the second of a time.
@@ -95,7 +136,7 @@ func second(ns int64) time.Time { return time.Unix(0, ns).Truncate(time.Second) 
 // attributeWords has for the attributes the word, the grouping if it is always the
 // same, and the rule of slow decisions.
 var attributeWords = [attributes]struct{ word, by, slower string }{
-	ofPath: {word: "path"}, ofServer: {"server", "", "server_slower"}, ofClient: {"client", "requested_by", "client_slower"},
+	ofPath: {"path", "", "latency_rose"}, ofServer: {"server", "", "server_slower"}, ofClient: {"client", "requested_by", "client_slower"},
 	ofRevision: {"bundle revision", "bundle", "revision_slower"}, ofKey: {"", "", "group_slower"},
 }
 
@@ -108,43 +149,44 @@ func (f *Finding) subject() [attributes]*string {
 // contradict it.
 func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	from, to := s.period(r, c)
-	f.setTimes(from, to)
 	f.Severity, f.Figures = Fault, map[string]float64{}
-	var subjects, paths []string
-	by := s.servers.by()
-	for a, is := range f.subject() {
-		if c.subject[a] == anyName && !(a == ofRevision && c.timed()) {
-			continue
-		}
-		*is = s.findCommon(c, a)
-		if *is == "" && c.subject[a] == anyName {
-			continue
-		}
-		if m, ok := r.member(a, *is); ok && c.subject[a] == anyName { // nobody had the revision before
+	names := c.subject
+	if at, _, share := s.findOwner(c, ofRevision); c.timed() && names[ofRevision] == anyName && at >= 0 && share <= 1-nearlyAll {
+		if m, _, _ := r.member(ofRevision, s.values[ofRevision][at].name); m.Decisions() > 0 && s.values[ofRevision][at].name != "" { // nobody had it before
+			names[ofRevision] = at
 			from, to = max(from, m.First), min(to, m.Last)
-			f.setTimes(from, to)
 			c.first, c.last = max(c.first, s.from(from)), min(c.last, s.from(to+1)-1)
 		}
-		subjects = append(subjects, attributeWords[a].word+" "+name(cmp.Or(*is, none)))
-		if a == ofServer {
-			subjects[len(subjects)-1] += s.servers.idOf(*is)
+	}
+	f.setTimes(from, to)
+	var subjects, paths []string
+	by, slower := s.servers.by(), attributeWords[ofPath].slower
+	for a, is := range f.subject() {
+		if names[a] == anyName {
+			continue
 		}
-		if by = cmp.Or(attributeWords[a].by, by); a == ofKey {
-			by = r.By
-			subjects[len(subjects)-1] = name(by) + " " + name(*is)
+		*is = s.values[a][names[a]].name
+		words := attributeWords[a]
+		said := words.word + " " + name(cmp.Or(*is, none))
+		switch a {
+		case ofPath:
+			paths = []string{patternOf(*is)}
+		case ofServer:
+			said += s.servers.idOf(*is)
+		case ofKey:
+			words.by, said = r.By, name(r.By)+" "+name(*is)
 		}
+		subjects = append(subjects, said)
+		by, slower = cmp.Or(words.by, by), words.slower
 	}
 	what := "the decisions"
 	if len(subjects) > 0 {
 		what += " of " + strings.Join(subjects, " and ")
 	}
-	if f.Path != "" {
-		paths = []string{patternOf(f.Path)}
-	}
 	// A name that begins or ends far from the ends of the log has times too, but
 	// a client asks when it likes.
 	far := (r.To - r.From) / 50
-	if c.subject[ofClient] != anyName {
+	if names[ofClient] != anyName {
 		far = r.To - r.From
 	}
 	begins, ends := c.begins || from-r.From > far, c.ends || r.To-to > far
@@ -158,15 +200,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if begins && ends {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
-	var said bool
-	mild := c.over == math.Log(slowLow)
-	if c.kind == slow && (mild || c.in.rate() >= 0.5) {
-		said = s.describeSlow(r, c, &f, what, from, to)
-	}
-	if c.kind != slow || !said && !mild {
-		said = s.describeShare(r, c, &f, what, from, to)
-	}
-	if !said {
+	if f.Rule = slower; !s.describeSlow(r, c, &f, what, from, to) && !s.describeShare(r, c, &f, what, from, to) {
 		return Finding{}
 	}
 	if when == "" {
@@ -176,69 +210,9 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
 		f.Figures["again"] = float64(c.again)
 	}
-	if !s.complete {
-		shows := " A sample of %s shows this."
-		if _, estimated := f.Figures["share_low"]; c.kind == shifted && !estimated {
-			shows = " The times are those of a sample of %s."
-		}
-		f.Text += fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
-		f.Figures["sample"] = float64(len(s.events))
-	}
+	s.addSample(&f)
 	r.suggest(&f, by, paths, since, until)
 	return f
-}
-
-// turn makes a cluster of allowed or denied decisions that ends before the log
-// one of the outcome that rose then, because people ask for what changed.
-func (s *scan) turn(c *cluster) {
-	if c.kind != shifted || c.begins || !c.ends || c.outcome > outcome.Neither {
-		return
-	}
-	before, after := s.outcomes(c)
-	for o := range after {
-		if after.share(outcome.Outcome(o))-before.share(outcome.Outcome(o)) > after.share(c.outcome)-before.share(c.outcome) {
-			c.outcome = outcome.Outcome(o)
-		}
-	}
-	own := s.narrow(c.subject)
-	for _, i := range own {
-		if int(i) > c.last && c.subject.has(&s.events[i]) {
-			c.first, c.last = int(i), len(s.events)-1
-			break
-		}
-	}
-	c.begins, c.ends = true, false
-	c.in = tally{int(after.sum()), int(after[c.outcome])}
-	c.out = tally{int(before.sum()), int(before[c.outcome])}
-}
-
-// narrowToPath gives a cluster the path that has nearly all of the decisions
-// that its outcome has too many of.
-func (s *scan) narrowToPath(c *cluster) {
-	if c.kind != shifted || !c.timed() || c.subject[ofPath] != anyName {
-		return
-	}
-	in, out := make([]tally, len(s.values[ofPath])), make([]tally, len(s.values[ofPath]))
-	for i := range s.events {
-		e := &s.events[i]
-		of := out
-		if c.has(i, e) {
-			of = in
-		} else if !c.subject.has(e) {
-			continue
-		}
-		of[e.names[ofPath]] = of[e.names[ofPath]].plus(tally{1, max(0, int(c.of(e)))})
-	}
-	most, sum, at := 0.0, 0.0, 0
-	for n, t := range in {
-		extra := max(0, float64(t.has)-float64(t.all)*out[n].rate())
-		if sum += extra; extra > most {
-			most, at = extra, n
-		}
-	}
-	if most >= 0.95*sum && s.values[ofPath][at].name != "" && out[at].all >= scanLeast {
-		c.subject[ofPath] = int32(at)
-	}
 }
 
 // period returns the times of a cluster. Those of names are exact. If a
@@ -247,7 +221,7 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64) {
 	from, to = r.From, r.To
 	for a, n := range c.subject {
 		if n != anyName {
-			if m, ok := r.member(a, s.values[a][n].name); ok {
+			if m, _, _ := r.member(a, s.values[a][n].name); m.Decisions() > 0 {
 				from, to = max(from, m.First), min(to, m.Last)
 			}
 		}
@@ -278,38 +252,21 @@ func (s *scan) from(time int64) int {
 	return at
 }
 
-// member returns all decisions of a path, server, client, revision or group.
-func (r *Report) member(attribute int, name string) (m seen, ok bool) {
-	switch attribute {
-	case ofServer:
-		at := slices.IndexFunc(r.servers.list, func(x Member) bool { return x.Name == name })
-		if ok = at >= 0; ok {
+// member returns all decisions of a path, server, client, revision or group, and
+// of some these slices of time, with their width.
+func (r *Report) member(attribute int, name string) (m seen, parts []groupby.Slice, width int64) {
+	switch groups := r.who[attribute]; {
+	case attribute == ofServer:
+		if at := slices.IndexFunc(r.servers.list, func(x Member) bool { return x.Name == name }); at >= 0 {
 			m = r.servers.list[at].seen
 		}
-	case ofClient:
-		at := r.clients.find(Hash(0, []byte(name)))
-		if ok = at >= 0; ok {
+	case attribute == ofClient:
+		if at := r.clients.find(Hash(0, []byte(name))); at >= 0 {
 			m = r.clients.sums[at]
 		}
-	default:
-		if ok = r.who[attribute].Has(name); ok {
-			g := r.who[attribute].Get(name, false, nil)
-			m = seen{g.First, g.Last, g.Outcomes}
-		}
+	case groups.Has(name):
+		g := groups.Get(name, true, nil)
+		m, parts, width = seen{g.First, g.Last, g.Outcomes}, g.Slices, groups.Width()
 	}
-	return m, ok
-}
-
-// outcomes counts the outcomes in a cluster and of the decisions with which it
-// is compared.
-func (s *scan) outcomes(c *cluster) (in, out outcomes) {
-	for i := range s.events {
-		switch e := &s.events[i]; {
-		case c.has(i, e):
-			in[e.outcome]++
-		case c.others().has(e):
-			out[e.outcome]++
-		}
-	}
-	return in, out
+	return m, parts, width
 }

@@ -27,42 +27,48 @@ func (o *outcomes) sum() (n uint64) {
 
 func (o *outcomes) share(of outcome.Outcome) float64 { return Ratio(o[of], o.sum()) }
 
+// outcomes counts the outcomes in a cluster and of the decisions with which it
+// is compared.
+func (s *scan) outcomes(c *cluster) (in, out outcomes) {
+	for i := range s.events {
+		switch e := &s.events[i]; {
+		case c.has(i, e):
+			in[e.outcome]++
+		case c.others().has(e):
+			out[e.outcome]++
+		}
+	}
+	return in, out
+}
+
 // tables returns what outcomes returns, of the whole log: of a name, or from the
 // slices of time that are wholly inside and outside. It returns false if no table
 // has them.
 func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, ok bool) {
-	named, name := attributes, ""
+	m, parts, width, names := seen{Outcomes: r.Total.Outcomes}, r.Total.Slices, r.Width, 0
 	for a, n := range c.subject {
-		if n != anyName && named < attributes {
-			return in, out, false
-		}
 		if n != anyName {
-			named, name = a, s.values[a][n].name
+			m, parts, width = r.member(a, s.values[a][n].name)
+			names++
 		}
 	}
+	if names > 1 {
+		return in, out, false
+	}
 	if !c.timed() {
-		m, _ := r.member(named, name)
 		in = m.Outcomes
 		for o, n := range r.Total.Outcomes {
 			out[o] = n - min(n, in[o])
 		}
-		return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast
-	}
-	slices, width := r.Total.Slices, r.Width
-	if named < attributes {
-		groups := r.who[named]
-		if groups == nil || !groups.Has(name) {
-			return in, out, false
-		}
-		slices, width = groups.Get(name, true, nil).Slices, groups.Width()
-	}
-	for _, p := range timed(slices) {
-		for o, n := range p.Outcomes {
-			switch {
-			case p.Begin >= from && (p.Begin+width <= to || to == r.To):
-				in[o] += n
-			case p.Begin+width <= from || p.Begin > to:
-				out[o] += n
+	} else {
+		for _, p := range timed(parts) {
+			for o, n := range p.Outcomes {
+				switch {
+				case p.Begin >= from && (p.Begin+width <= to || to == r.To):
+					in[o] += n
+				case p.Begin+width <= from || p.Begin > to:
+					out[o] += n
+				}
 			}
 		}
 	}
@@ -94,40 +100,69 @@ func did(o outcome.Outcome) string {
 	return "were " + OutcomeWord(o)
 }
 
-// shareWords has, for kinds of clusters, the rule, what decisions did, and what
-// to do.
-var shareWords = [kinds]struct{ rule, did, advice string }{
-	untimed: {"metrics_missing", "had no durations",
+// shareWords has, for kinds of clusters, the rule, what decisions did, the stage,
+// and what to do.
+var shareWords = [kinds]struct{ rule, did, stage, advice string }{
+	untimed: {"metrics_missing", "had no durations", "",
 		" Find out what removes `metrics` there, or whether this server has another version or configuration of OPA."},
-	compiled: {"compiles_rose", "compiled their query",
+	compiled: {"compiles_rose", "compiled their query", compileStage,
 		" OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches."},
-	unfinished: {"http_send_unfinished", "had a call of `http.send` that did not end", httpStops},
-	repeated: {"requests_repeated", "had an input that the same path got in the minute before",
+	unfinished: {"http_send_unfinished", "had a call of `http.send` that did not end", httpStage, httpStops},
+	repeated: {"requests_repeated", "had an input that the same path got in the minute before", "",
 		" Find out whether the client tries the same request again and again."},
 }
 
-// setShare sets the figure of a share, with its 95 % interval if it is that of a
-// sample of n decisions.
-func (f *Finding) setShare(name string, share float64, sampled bool, n int) {
-	if f.Figures[name] = share; sampled {
-		f.Figures[name+"_low"], f.Figures[name+"_high"] = contrast.Wilson(share, float64(n))
+// set sets a figure, with a 95 % interval if there is one.
+func (f *Finding) set(figure, unit string, value, low, high float64) {
+	if f.Figures[figure+unit] = value; low < high {
+		f.Figures[figure+"_low"+unit], f.Figures[figure+"_high"+unit] = low, high
 	}
 }
 
-// describeShare describes a cluster whose decisions often have a feature.
+// setShare sets the figure of a share, which may be that of a sample of n
+// decisions.
+func (f *Finding) setShare(figure string, share float64, sampled bool, n int) {
+	low, high := 0.0, 0.0
+	if sampled {
+		low, high = contrast.Wilson(share, float64(n))
+	}
+	f.set(figure, "", share, low, high)
+}
+
+// setDecisions sets the number of decisions from those in the sample.
+func (s *scan) setDecisions(f *Finding, n float64) float64 {
+	half := 1.96 * math.Sqrt(n*(1-s.share))
+	f.set("decisions", "", math.Round(n/s.share), max(n, (n-half)/s.share), (n+half)/s.share)
+	return f.Figures["decisions"]
+}
+
+// addSample says that a finding comes from a sample.
+func (s *scan) addSample(f *Finding) {
+	if s.complete {
+		return
+	}
+	shows := " The times are those of a sample of %s."
+	if f.Figures["share_high"]+f.Figures["median_high_ns"] > 0 {
+		shows = " A sample of %s shows this."
+	}
+	f.Text += fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
+	f.Figures["sample"] = float64(len(s.events))
+}
+
+// describeShare describes a cluster whose decisions often have a feature. It
+// returns false if the tables contradict it.
 func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
 	a, b := s.outcomes(c)
 	if c.kind == shifted { // with the decisions of other clusters
 		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
 	}
-	in, out, of, about, sampled := c.in.rate(), c.out.rate(), float64(c.in.all), "", !s.complete
+	about, sampled := "", !s.complete
+	in, out, of := c.in.rate(), c.out.rate(), s.setDecisions(f, float64(c.in.all))
 	if sampled {
 		whole, rest, ok := s.tables(r, c, from, to)
-		about = "about "
-		if ok && !c.timed() { // the tables know how many there are
+		if about = "about "; ok && !c.timed() { // the tables know how many there are
 			of = float64(whole.sum())
-		} else {
-			of = s.estimate(f, of)
+			f.set("decisions", "", of, 0, 0)
 		}
 		if ok && c.kind == shifted {
 			a, b, sampled = whole, rest, false
@@ -142,16 +177,16 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	}
 	f.setShare("share", in, sampled, c.in.all)
 	f.setShare("share_outside", out, sampled, c.out.all)
-	f.Figures["decisions"] = of
 	words, allowed := shareWords[c.kind], ""
+	f.Rule, f.Stage = cmp.Or(words.rule, f.Rule), words.stage
 	switch c.kind {
 	case slow:
-		words.rule, words.did = c.slower(f), c.longer()
+		words.did = c.longer()
 	case shifted:
 		o := outcomeTexts[c.outcome]
-		words.rule, words.did, words.advice = o.rule+"_high", did(c.outcome), o.advice
-		if c.timed() || f.Revision != "" {
-			words.rule = o.rule + "_rose"
+		words.did, words.advice = did(c.outcome), o.advice
+		if f.Rule = o.rule + "_high"; c.timed() || f.Revision != "" {
+			f.Rule = o.rule + "_rose"
 		}
 		if c.outcome == outcome.Failed {
 			words.advice = commonest(r.Total.Errors)
@@ -162,7 +197,6 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			f.setShare("allowed_outside", before, sampled, c.out.all)
 		}
 	}
-	f.Rule = words.rule
 	usual := s.usual(r, c, f, from, to)
 	others := "the others"
 	if c.timed() {
@@ -170,16 +204,15 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	}
 	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s%s", text.Percent(in), what, words.did, about,
 		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, allowed, cmp.Or(usual, words.advice))
-	if c.kind == repeated && f.Client == "" {
-		if f.Client = s.findRepeater(c); f.Client != "" {
-			f.Text += " Nearly all that repeat are of client " + name(f.Client) + "."
-		}
+	if at, _, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" && at >= 0 { // a client that asks at no other time is no subject
+		f.Client = s.values[ofClient][at].name
+		f.Text += " Nearly all that repeat are of client " + name(f.Client) + "."
 	}
 	if c.kind == slow {
-		is := func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }
-		in, out := s.durationsOf(is, func(i int, e *event) bool { return c.has(i, e) })
+		in, out := s.durationsOf(func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }, c.has)
 		if len(in.took) > 0 && len(out.took) > 0 {
-			f.Figures["median_ns"], f.Figures["median_outside_ns"] = in.median(), out.median()
+			f.set("median", "_ns", in.median(), 0, 0)
+			f.set("median_outside", "_ns", out.median(), 0, 0)
 			f.Text += fmt.Sprintf(" Their median is %s, and that of the rest %s.", text.Duration(in.median()), text.Duration(out.median()))
 			advice := f.explain(&in, &out)
 			if c.rare && f.Path == "" { // not because of a rule
@@ -191,24 +224,6 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		}
 	}
 	return true
-}
-
-// findRepeater returns the client of nearly all decisions of a cluster that have
-// its feature, or "". A client that asks at no other time is no subject.
-func (s *scan) findRepeater(c *cluster) string {
-	clients, sum := make([]int, len(s.values[ofClient])), 0
-	for i := range s.events {
-		if e := &s.events[i]; c.has(i, e) && c.of(e) == 1 {
-			clients[e.names[ofClient]]++
-			sum++
-		}
-	}
-	for n, v := range s.values[ofClient] {
-		if float64(clients[n]) >= 0.95*float64(sum) {
-			return v.name
-		}
-	}
-	return ""
 }
 
 // isSticky reports whether nearly all decisions of a cluster come from clients
@@ -229,13 +244,4 @@ func (s *scan) isSticky(c *cluster) bool {
 		}
 	}
 	return float64(alone) >= 0.95*float64(inside)
-}
-
-// estimate sets the number of decisions from those in the sample, with a 95 %
-// interval.
-func (s *scan) estimate(f *Finding, n float64) float64 {
-	half := 1.96 * math.Sqrt(n*(1-s.share))
-	f.Figures["decisions"] = math.Round(n / s.share)
-	f.Figures["decisions_low"], f.Figures["decisions_high"] = max(n, (n-half)/s.share), (n+half)/s.share
-	return f.Figures["decisions"]
 }

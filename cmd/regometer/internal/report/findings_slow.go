@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
@@ -39,20 +40,18 @@ func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
 			return true
 		}
 	}
-	near := func(first int64) bool {
-		return first > r.From+int64(startNear) && first >= from-int64(startNear) && first <= to
-	}
 	soon := from + max(int64(startNear), (to-from)/4)
 	n, begins := 0, false
-	for _, x := range s.servers.list {
-		if near(x.First) {
-			n, begins = n+1, begins || x.First <= soon
+	see := func(first int64, servers int) {
+		if first > r.From+int64(startNear) && first >= from-int64(startNear) && first <= to {
+			n, begins = n+servers, begins || first <= soon
 		}
 	}
+	for _, x := range s.servers.list {
+		see(x.First, 1)
+	}
 	for _, v := range r.Revisions {
-		if near(v.First) {
-			n, begins = max(n, len(s.servers.list)), begins || v.First <= soon
-		}
+		see(v.First, len(s.servers.list))
 	}
 	few := float64(c.in.all)/s.share <= float64(startDecisions*n)
 	return begins && c.ends && (few || to-from <= int64(n)*int64(startLong))
@@ -89,30 +88,34 @@ func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why str
 	return why
 }
 
-// setMedian sets the figure of a median, with its 95 % interval if it is that of
-// a sample.
-func (f *Finding) setMedian(name string, of *took, sampled bool) {
-	if f.Figures[name+"_ns"] = of.median(); sampled {
-		f.Figures[name+"_low_ns"], f.Figures[name+"_high_ns"] = of.interval()
+// compareMedians sets the figures of two medians, with intervals if they are those
+// of a sample.
+func (s *scan) compareMedians(f *Finding, in, out *took) {
+	inLow, inHigh := in.interval()
+	outLow, outHigh := out.interval()
+	if s.complete {
+		inLow, inHigh, outLow, outHigh = 0, 0, 0, 0
 	}
+	f.set("median", "_ns", in.median(), inLow, inHigh)
+	f.set("median_outside", "_ns", out.median(), outLow, outHigh)
+	f.set("factor", "", in.median()/out.median(), inLow/max(1, outHigh), inHigh/max(1, outLow))
 }
 
-// describeSlow describes a cluster of slow decisions.
+// describeSlow describes a cluster of slow decisions by their median. It returns
+// false if the median does not tell.
 func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
+	mild := c.over == math.Log(slowLow)
+	if c.kind != slow || !mild && c.in.rate() < 0.5 {
+		return false
+	}
 	in, out := s.durationsOf(c.has, func(_ int, e *event) bool { return c.others().has(e) })
 	if len(in.took) == 0 || len(out.took) == 0 || in.median() < medianRose*out.median() {
 		return false
 	}
-	f.Rule = c.slower(f)
-	f.setMedian("median", &in, !s.complete)
-	f.setMedian("median_outside", &out, !s.complete)
-	n, about := math.Round(in.weight), ""
-	f.Figures["factor"], f.Figures["decisions"] = in.median()/out.median(), n
+	s.compareMedians(f, &in, &out)
+	n, about := s.setDecisions(f, math.Round(in.weight)), ""
 	if !s.complete {
 		about = "about "
-		f.Figures["factor_low"] = f.Figures["median_low_ns"] / f.Figures["median_outside_high_ns"]
-		f.Figures["factor_high"] = f.Figures["median_high_ns"] / f.Figures["median_outside_low_ns"]
-		n = s.estimate(f, in.weight)
 	}
 	others := "the others with the same paths"
 	if c.timed() {
@@ -152,17 +155,6 @@ func (c *cluster) longer() string {
 	return fmt.Sprintf("took more than %.3g times as long as the fastest tenth of their path", math.Exp(c.over))
 }
 
-// slower returns the rule of slow decisions.
-func (c *cluster) slower(f *Finding) string {
-	rule := "latency_rose"
-	for a, is := range f.subject() {
-		if a != ofPath && (*is != "" || c.subject[a] != anyName) {
-			rule = attributeWords[a].slower
-		}
-	}
-	return rule
-}
-
 // stageAdvice says what to do if decisions are slow because of a part of
 // partStages, or because of the rest.
 var stageAdvice = [parts + 1]string{
@@ -174,9 +166,8 @@ var stageAdvice = [parts + 1]string{
 }
 
 const (
-	driftBlocks = 16  // parts of the decisions, by time
+	driftBlocks = 8   // parts of the decisions, by time, of which each is slower than the one before
 	driftTimes  = 1.5 // the duration in the last quarter divided by that in the first
-	driftRank   = 0.9 // the rank correlation of the parts' durations with time
 )
 
 // findDrift reports that durations grew slowly from the begin to the end.
@@ -188,40 +179,31 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 		}
 	}
 	size := len(known) / driftBlocks
-	if size < scanLeast {
+	if size < 2*scanLeast {
 		return f
 	}
-	var blocks [driftBlocks]float64
-	for i, k := range known[:size*driftBlocks] {
-		blocks[i/size] += s.events[k].over / float64(size)
-	}
-	squares := 0.0 // of the differences of the ranks (Spearman 1904)
-	for i, x := range blocks {
-		rank := 0
-		for _, y := range blocks {
-			if y < x {
-				rank++
-			}
+	before := math.Inf(-1)
+	for part := range slices.Chunk(known[:size*driftBlocks], size) {
+		sum := 0.0
+		for _, i := range part {
+			sum += s.events[i].over
 		}
-		squares += float64((rank - i) * (rank - i))
-	}
-	const n = driftBlocks
-	if 1-6*squares/(n*(n*n-1)) < driftRank {
-		return f
+		if sum <= before {
+			return f
+		}
+		before = sum
 	}
 	first, last := known[len(known)/4], known[len(known)*3/4]
 	in, out := s.durationsOf(func(i int, _ *event) bool { return i > last }, func(i int, _ *event) bool { return i < first })
 	if in.weight == 0 || out.weight == 0 || in.median() < driftTimes*out.median() {
 		return f
 	}
-	f.Rule, f.Severity = "latency_drifted", Info
+	f.Rule, f.Severity, f.Figures = "latency_drifted", Info, map[string]float64{}
 	f.setTimes(r.From, r.To)
-	f.Figures = map[string]float64{"median_ns": in.median(), "median_outside_ns": out.median(), "factor": in.median() / out.median()}
+	s.compareMedians(&f, &in, &out)
 	f.Text = fmt.Sprintf("Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions of the same paths. "+
 		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.", text.Duration(out.median()), text.Duration(in.median()))
-	if !s.complete {
-		f.Text += fmt.Sprintf(" A sample of %s shows this.", text.Plural(len(s.events), "decision"))
-	}
+	s.addSample(&f)
 	r.suggest(&f, "hour", nil, time.Time{}, time.Time{})
 	return f
 }

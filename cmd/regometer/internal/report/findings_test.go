@@ -49,27 +49,21 @@ var ruleTests = []struct {
 	{"errors_high", with(failing(50, 100), func(r *Report) { r.Total.Decisions = 2000 }), []string{"50 of 100 decisions (50.0 %) failed on 1 path: `rbac/allow` (50 of 100)."}},
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 50})), []string{"50 of 50 decisions (100 %) were cancelled on 1 path: `p` (50 of 50). Clients gave up"}},
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 49})), nil},
-	{"http_send_uncached", httpReport(100, 25*us, 49, 51), []string{"takes 20.0 % of the time", "100 decisions call it", "49.0 % of its answers", "`force_cache: true`"}},
+	{"http_send_uncached", httpReport(100, 25*us, 49, 51), []string{"takes 20.0 % of the time", "100 of 100 decisions have it (100 %), for 25.0 µs on average", "49.0 % of its answers", "`force_cache: true`"}},
 	{"http_send_uncached", httpReport(99, 25*us, 0, 99), nil},   // too few decisions
 	{"http_send_uncached", httpReport(100, 24*us, 0, 100), nil}, // little time
 	{"http_send_uncached", httpReport(100, 25*us, 50, 50), nil}, // cached
 	{"queries_recompiled", compileReport("rbac/allow", 1000, 100), []string{
-		"100 of 1,000 decisions (10.0 %) compiled their query, with a median of 300 µs",
+		"100 of 1,000 decisions have it (10.0 %), for 300 µs on average.",
 		"Of 2 paths, `rbac/allow` has the most, 100.",
 		"OPA keeps the compiled queries of 100",
 	}},
 	{"queries_recompiled", compileReport("rbac/allow", 500, 99), nil},   // too few
 	{"queries_recompiled", compileReport("rbac/allow", 1001, 100), nil}, // a small part
-	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), []string{
-		"50.0 % of the time",
-		"501 µs a decision",
-		"20.2 % of it goes into receiving",
-		"CPU limit",
-	}},
-	{"handler_outside_rego", with(serverReport(100, map[string]time.Duration{handlerStage: 600 * us}), func(r *Report) { r.Total.Decisions = 300 }), []string{"600 µs a decision on average, for 100 decisions"}},
-	{"handler_outside_rego", serverReport(99, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 500 * us}), nil},  // too few
-	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 101 * us, evaluationStage: 502 * us}), nil}, // less than half
-	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 400 * us, inputStage: 99 * us, evaluationStage: 400 * us}), nil},  // a short time
+	{"handler_outside_rego", with(serverReport(100, map[string]time.Duration{handlerStage: 600 * us}), func(r *Report) { r.Total.Decisions = 300 }), []string{"100 of 300 decisions have it (33.3 %), for 600 µs on average. Check whether OPA waits"}},
+	{"handler_outside_rego", serverReport(99, map[string]time.Duration{handlerStage: 500 * us, evaluationStage: 500 * us}), nil},  // too few
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 500 * us, evaluationStage: 502 * us}), nil}, // less than half
+	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 499 * us, evaluationStage: 400 * us}), nil}, // a short time
 	{"path_undefined", undefinedReport(40, 60), []string{"100 of 100 decisions (100 %) were undefined on 2 paths: `gone/1` (60 of 60), `gone/0` (40 of 40). "}},
 	{"path_undefined", undefinedReport(40, 59), nil}, // too few
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{outcome.Undefined: 94, outcome.Allowed: 6} }), nil}, // sometimes defined
@@ -107,8 +101,8 @@ var ruleTests = []struct {
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: 500 * us, evaluationStage: 500 * us}), []string{""}},
 
 	// The advice depends on the cause.
-	{"queries_recompiled", compileReport(outcome.Query, 1000, 100), []string{"100 % of them are ad-hoc queries"}},
-	{"queries_recompiled", with(compileReport("p", 1000, 100), func(r *Report) { r.By = "hour" }), []string{"took 99.7 % of the time. OPA keeps"}},
+	{"queries_recompiled", compileReport(outcome.Query, 1000, 100), []string{"100 of them are ad-hoc queries"}},
+	{"queries_recompiled", with(compileReport("p", 1000, 100), func(r *Report) { r.By = "hour" }), []string{"for 300 µs on average. OPA keeps"}},
 	{"handler_outside_rego", serverReport(100, map[string]time.Duration{handlerStage: us, inputStage: ms}), []string{"Send only the parts"}},
 	{"http_send_uncached", httpReport(100, 10*ms, 30, 0), []string{"30.0 % of its answers"}},
 }
@@ -189,9 +183,6 @@ func findingOf(r *Report, rule string) Finding {
 	return Finding{}
 }
 
-// byTraffic are the rules that TestPlantedFaults and TestHealthyTraffic test.
-var byTraffic = []string{"server_missing", "clock_off", "rate_fell", "revision_slower", "http_send_unfinished", "http_send_slow"}
-
 func TestRules(t *testing.T) {
 	spoke := map[string]bool{}
 	for i, test := range ruleTests {
@@ -207,11 +198,11 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
-	if found := find(healthy()); found != nil {
+	if found := find(healthy()); len(found) > 0 {
 		t.Errorf("a healthy report has %+v", found)
 	}
 	for _, r := range rules {
-		if r.find != nil && !slices.Contains(byTraffic, r.name) && !spoke[r.name] {
+		if r.find != nil && !spoke[r.name] {
 			t.Errorf("no report has a finding of rule %s", r.name)
 		}
 	}
@@ -249,7 +240,7 @@ func TestBesideScan(t *testing.T) {
 		groupOf("a", [6]uint64{outcome.Allowed: 900, outcome.Failed: 100}),
 		groupOf("b", [6]uint64{outcome.Allowed: 700, outcome.Failed: 300}),
 	)
-	r.byScan = []Finding{{Rule: "errors_high", Path: "a", Text: "a"}}
+	r.byTime = []Finding{{Rule: "errors_high", Path: "a", Text: "a"}}
 	var paths []string
 	for _, f := range find(r) {
 		if f.Rule == "errors_high" {

@@ -57,7 +57,7 @@ func wrapperTimes(r *Report) string {
 // revisionSlower compares each revision with the one before it, and reports the
 // revision that is slower by the largest factor.
 func revisionSlower(r *Report) (f Finding) {
-	if len(r.Revisions) < 2 || r.slowerElsewhere() || wrapperTimes(r) != "" {
+	if len(r.Revisions) < 2 {
 		return f
 	}
 	parts := timed(r.Slices())
@@ -84,7 +84,7 @@ func revisionSlower(r *Report) (f Finding) {
 			continue
 		}
 		factor = is / was
-		f.Revision = b.Name
+		f.Rule, f.Revision = "revision_slower", b.Name
 		f.Figures = map[string]float64{"factor": factor, "median_ns": math.Round(is), "median_outside_ns": math.Round(was), "decisions": float64(n)}
 		f.setTimes(b.First, b.Last)
 		f.Text = fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s (%s evaluations). "+

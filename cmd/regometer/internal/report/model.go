@@ -40,7 +40,7 @@ type Report struct {
 	who         [attributes]*groupby.Groups // of paths, revisions and keys
 	clients     *names
 	servers     servers
-	byScan      []Finding // of the sample; nil without one
+	byTime      []Finding // of scan.findByTime
 	largest     largest
 }
 

@@ -22,37 +22,28 @@ type scan struct {
 	every    []int32 // the indices of events
 	bin      []uint8 // of each event: its slice of time
 	values   [attributes][]value
-	columns  [attributes + 2]column // by attribute, and then for the pairs with a server and with a client
+	pairs    []subject // the paths of servers and clients with most decisions
 	servers  *servers
 	xlogx    []float64
-	pairs    []subject // the paths of servers and clients with most decisions
-	complete bool      // all decisions with a time are in the sample
-	share    float64   // of the decisions that are in the sample, about
+	complete bool    // all decisions with a time are in the sample
+	share    float64 // of the decisions that are in the sample, about
 }
 
 // event is a decision. Its names are indices in scan.values.
 type event struct {
 	*sampled
 	names [attributes]int32
-	pairs [2]int32 // indices in scan.pairs, of a server and of a client, or -1
-	over  float64  // the logarithm of took minus that of the fastest tenth of its path
-	known bool     // over is known
-	top   bool     // it is one of the slowest of its path, as topShare and topTimes say
-	again bool     // its input came to its path in the minute before
-	asked bool     // its client began to ask for its path a minute before, or earlier
+	over  float64 // the logarithm of took minus that of the fastest tenth of its path
+	known bool    // over is known
+	top   bool    // it is one of the slowest of its path, as topShare and topTimes say
+	again bool    // its input came to its path in the minute before
+	asked bool    // its client began to ask for its path a minute before, or earlier
 }
 
 // value is a name of an attribute.
 type value struct {
 	name   string
 	events []int32 // the indices of the decisions that have it
-	row    int32   // in its column, or -1 if it has too few decisions
-}
-
-// A column puts each event into one of some rows, or into none: -1.
-type column struct {
-	rows int
-	of   func(*event) int32
 }
 
 const (
@@ -141,67 +132,31 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
 	}
 	s.setOver()
-	for a := range attributes {
-		c := &s.columns[a]
-		for n := range s.values[a] {
-			v := &s.values[a][n]
-			if v.row = -1; len(v.events) >= scanLeast {
-				v.row = int32(c.rows)
-				c.rows++
-			}
-		}
-		c.of = func(e *event) int32 { return s.values[a][e.names[a]].row }
-	}
 	s.setPairs()
 	return s
 }
 
 // setPairs finds the pairs of a path and a server or a client.
 func (s *scan) setPairs() {
-	type pair struct {
-		subject
-		decisions int
-		with      int
-		key       uint64
-	}
-	var pairs []pair
-	var rows [2]map[uint64]int32
-	with := [2]int{ofServer, ofClient}
-	keyOf := func(e *event, a int) uint64 { return uint64(e.names[ofPath])<<32 | uint64(e.names[a]) }
-	for i, a := range with {
-		counts := map[uint64]int{}
-		for k := range s.events {
-			if e := &s.events[k]; len(s.values[a]) > 1 && s.columns[a].of(e) >= 0 {
-				counts[keyOf(e, a)]++
+	decisions := map[subject]int{}
+	for _, a := range []int{ofServer, ofClient} {
+		for i := range s.events {
+			if e := &s.events[i]; len(s.values[a]) > 1 && len(s.values[a][e.names[a]].events) >= pairLeast {
+				pair := all
+				pair[ofPath], pair[a] = e.names[ofPath], e.names[a]
+				decisions[pair]++
 			}
 		}
-		for key, n := range counts {
-			if n >= pairLeast {
-				p := pair{all, n, i, key}
-				p.subject[ofPath], p.subject[a] = int32(key>>32), int32(uint32(key))
-				pairs = append(pairs, p)
-			}
-		}
-		rows[i] = map[uint64]int32{}
 	}
-	slices.SortFunc(pairs, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(b.decisions, a.decisions), slices.Compare(a.subject[:], b.subject[:]))
+	for pair, n := range decisions {
+		if n >= pairLeast {
+			s.pairs = append(s.pairs, pair)
+		}
+	}
+	slices.SortFunc(s.pairs, func(a, b subject) int {
+		return cmp.Or(cmp.Compare(decisions[b], decisions[a]), slices.Compare(a[:], b[:]))
 	})
-	for i, p := range pairs[:min(len(pairs), pairMost)] {
-		s.pairs = append(s.pairs, p.subject)
-		rows[p.with][p.key] = int32(i)
-	}
-	for i, a := range with {
-		for k := range s.events {
-			e := &s.events[k]
-			if e.pairs[i] = -1; len(rows[i]) > 0 {
-				if row, ok := rows[i][keyOf(e, a)]; ok {
-					e.pairs[i] = row
-				}
-			}
-		}
-		s.columns[attributes+i] = column{len(s.pairs), func(e *event) int32 { return e.pairs[i] }}
-	}
+	s.pairs = s.pairs[:min(len(s.pairs), pairMost)]
 }
 
 // setOver sets the durations relative to those of the path.
@@ -318,6 +273,8 @@ func (f *feature) judges(c *cluster) bool {
 	switch {
 	case f.kind == repeated:
 		return c.timed() // some clients always ask the same
+	case f.kind == shifted && f.outcome <= outcome.Neither && !c.begins && c.ends:
+		return false // people ask for what changed: the outcome that rose then
 	case f.kind != shifted && f.kind != compiled || c.timed() || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
 		return true
 	case c.subject[ofClient] == anyName && c.subject[ofKey] == anyName:

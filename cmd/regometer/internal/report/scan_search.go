@@ -121,7 +121,6 @@ type search struct {
 	*feature
 	x []int8 // by event: as feature.of, or -1 if the event is in another cluster
 	// Memory that is used again.
-	rows   []bins
 	at     []int32
 	before []tally
 }
@@ -136,84 +135,60 @@ func (b *bins) sum() (sum tally) {
 	return sum
 }
 
-// tally returns the tallies of each row of a column, of some events.
-func (m *search) tally(c *column, events []int32) []bins {
-	m.rows = append(m.rows[:0], make([]bins, c.rows)...)
-	for _, i := range events {
-		if row, x := c.of(&m.events[i]), m.x[i]; x >= 0 && row >= 0 {
-			t := &m.rows[row][m.bin[i]]
+// tally returns the tallies of the decisions of a subject that count.
+func (m *search) tally(sub subject) *bins {
+	b := new(bins)
+	for _, i := range m.narrow(sub) {
+		if x := m.x[i]; x >= 0 && sub.has(&m.events[i]) {
+			t := &b[m.bin[i]]
 			t.all, t.has = t.all+1, t.has+int(x)
 		}
 	}
-	return m.rows
+	return b
 }
 
 // findCandidates returns subjects with their best intervals.
 func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
-	m, whole := &search{scan: s, feature: f, x: make([]int8, len(s.events))}, new(bins)
+	m := &search{scan: s, feature: f, x: make([]int8, len(s.events))}
 	for i := range s.events {
 		if m.x[i] = -1; !removed[i] {
 			m.x[i] = f.of(&s.events[i])
 		}
-		if m.x[i] >= 0 {
-			t := &whole[s.bin[i]]
-			*t = t.plus(tally{1, int(m.x[i])})
-		}
 	}
+	whole := m.tally(all)
 	total := whole.sum()
 	if total.has < scanHas {
 		return nil
 	}
-	add := func(sub, parent subject, own *bins, others, base tally, least float64) {
-		if c := m.findInterval(sub, parent, own, others, base); c.score > 0 && c.rank > least {
+	add := func(sub, parent subject, own *bins, others, base tally) {
+		if c := m.findInterval(sub, parent, own, others, base); c.score > 0 {
 			found = append(found, c)
 		}
 	}
-	addNames := func(from subject, others tally, least float64) {
-		for _, a := range f.names {
-			if from[a] != anyName || len(s.values[a]) < 2 {
+	add(all, all, whole, total, total)
+	paths := make([]tally, len(s.values[ofPath]))
+	for _, a := range f.names {
+		for n, v := range s.values[a] {
+			// What differs with the first revision came with another one.
+			if len(s.values[a]) < 2 || len(v.events) < scanLeast || a == ofRevision && n == 0 || v.name == "" && a != ofPath && (f.kind != slow || a != ofClient) {
 				continue
 			}
-			rows := m.tally(&s.columns[a], s.narrow(from)) // from has one name, or none
-			for n, v := range s.values[a] {
-				// What differs with the first revision came with another one.
-				if v.row < 0 || a == ofRevision && n == 0 || v.name == "" && a != ofPath && (f.kind != slow || a != ofClient) {
-					continue
-				}
-				sub, own, base := from, &rows[v.row], others
-				sub[a] = int32(n)
-				if f.kind == shifted && (a == ofPath || a == ofClient || a == ofKey) { // which differ
-					base = own.sum()
-				}
-				add(sub, from, own, others, base, least)
+			sub, base := all, total
+			sub[a] = int32(n)
+			own := m.tally(sub)
+			if f.kind == shifted && (a == ofPath || a == ofClient || a == ofKey) { // which differ
+				base = own.sum()
 			}
-		}
-	}
-	add(all, all, whole, total, total, 0)
-	addNames(all, total, 0)
-	slices.SortStableFunc(found, byRank)
-	least := 0.0
-	if found = found[:min(len(found), 8)]; len(found) > 0 {
-		// Two names must explain much more than one.
-		best := found[0]
-		least = best.rank + scanScore
-		if path := best.subject[ofPath]; path != anyName {
-			others := m.tally(&s.columns[ofPath], s.every)[s.values[ofPath][path].row].sum()
-			addNames(best.subject, others, least)
+			add(sub, all, own, total, base)
 		}
 	}
 	// Others of the path are the right ones to compare with, if there are some.
-	paths := slices.Clone(m.tally(&s.columns[ofPath], s.every))
-	for _, c := range s.columns[attributes:] {
-		rows := m.tally(&c, s.every)
-		for i, pair := range s.pairs {
-			if own := &rows[i]; own.sum().all > 0 { // the pair is of this column
-				path := all
-				path[ofPath] = pair[ofPath]
-				others := paths[s.values[ofPath][pair[ofPath]].row].sum()
-				add(pair, path, own, others, others, least)
-			}
+	for _, pair := range s.pairs {
+		path, others := all, &paths[pair[ofPath]]
+		if path[ofPath] = pair[ofPath]; others.all == 0 {
+			*others = m.tally(path).sum()
 		}
+		add(pair, path, m.tally(pair), *others, *others)
 	}
 	return found
 }
@@ -253,38 +228,32 @@ func (m *search) findInterval(sub, parent subject, slice *bins, others, base tal
 	}
 	var best, whole cluster
 	consider := func(from, to tally) {
-		in, begins, ends := to.minus(from), from.all > 0, to.all < own.all
-		if in.has < scanHas || m.rare && in.has < scanRare || in.all < scanLeast {
-			return
-		}
+		c := cluster{feature: *m.feature, subject: sub, parent: parent, begins: from.all > 0, ends: to.all < own.all, first: from.all, last: to.all, in: to.minus(from)}
 		// A few decisions at an end of the log are no other times.
-		if begins && from.all < scanLeast || ends && own.all-to.all < scanLeast {
+		if c.in.has < scanHas || m.rare && c.in.has < scanRare || c.in.all < scanLeast ||
+			c.begins && from.all < scanLeast || c.ends && own.all-to.all < scanLeast {
 			return
 		}
 		total, price := others, penalty
-		if begins || ends {
+		if c.timed() {
 			total = own
 		}
-		out := total.minus(in)
-		if out.all < scanLeast || !m.raised(in.rate(), out.rate()) {
+		if c.out = total.minus(c.in); c.out.all < scanLeast || !m.raised(c.in.rate(), c.out.rate()) || !m.judges(&c) {
 			return
 		}
-		for _, inside := range []bool{begins, ends} {
+		for _, inside := range []bool{c.begins, c.ends} {
 			if inside {
 				price += math.Log(scanBins)
 			}
 		}
 		ratio := func(total, out tally) float64 {
-			return m.likelihood(in) + m.likelihood(out) - m.likelihood(total) - price
+			return m.likelihood(c.in) + m.likelihood(out) - m.likelihood(total) - price
 		}
-		c := cluster{feature: *m.feature, subject: sub, parent: parent, begins: begins, ends: ends, first: from.all, last: to.all, in: in, out: out}
-		c.score = ratio(total, out)
-		c.rank = max(c.score, ratio(base, base.minus(in)))
-		switch {
-		case !m.judges(&c):
-		case !c.timed():
+		c.score = ratio(total, c.out)
+		c.rank = max(c.score, ratio(base, base.minus(c.in)))
+		if !c.timed() {
 			whole = c
-		case c.score > best.score:
+		} else if c.score > best.score {
 			best = c
 		}
 	}
