@@ -10,13 +10,13 @@ UPSTREAM ?=
 SOAK ?=
 BENCHFLAGS ?=
 FINDINGSFLAGS ?= -seeds 3 -healthy 1
-DISTFLAGS ?=
 PLATFORMS ?=
 VERSION ?=
 CONSUMERS ?=
 WITH_OPA := {{if eq .Name "main"}}{{range .Deps}}{{if eq . "github.com/open-policy-agent/opa/v1/metrics"}}{{$$.ImportPath}}{{end}}{{end}}{{end}}
 LINTER := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+BILLMAKER := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 DUCKDB := duckdb-cli==1.5.6
 
@@ -70,7 +70,7 @@ test-slow: ## Run the tests of all modules, also those that build OPA or read lo
 # These packages have no goroutines, or start programs. The command starts
 # goroutines only in collect, and to read logs as package report does. The tests
 # of ALIKE use values from one goroutine, or read logs as others here do.
-SEQUENTIAL := /bench/|/cmd/regometer/internal/(chart|compare|contents|gotool|ociimage|opabuild|outfile|output|page|samplelog|text)$$|/cmd/regometer$$|/(groupby|logread|outcome|stages|verdicts)$$
+SEQUENTIAL := /bench/|/cmd/regometer/internal/(chart|compare|gotool|opabuild|outfile|output|page|samplelog|text)$$|/cmd/regometer$$|/(groupby|logread|outcome|stages|verdicts)$$
 ALIKE := ^Test(CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit)$$
 
 .PHONY: race
@@ -193,8 +193,11 @@ vulncheck: ## Look up the modules' dependencies in Go's database of vulnerabilit
 		(cd "$$dir" && GOWORK=off $(GO) run $(VULNCHECK) ./...) || failed=1; done; exit $$failed
 
 .PHONY: dist
-dist: ## Build the archives of VERSION into dist/VERSION: a quarter of an hour; PLATFORMS=linux/amd64 makes it minutes
-	$(GO) run ./bench/project/release dist $(DISTFLAGS) -platforms "$(PLATFORMS)" "$(VERSION)"
+dist: ## Build the programs of VERSION into dist/VERSION: a quarter of an hour; PLATFORMS=linux/amd64 makes it minutes
+	$(GO) run ./bench/project/release dist "$(VERSION)" $(PLATFORMS)
+	cd "dist/$(VERSION)" && for program in *; do \
+		$(GO) run $(BILLMAKER) bin -json -std -licenses -assert-licenses -noserial -notimestamp -output "$$program.cdx.json" "$$program"; done && \
+		sha256sum * >SHA256SUMS
 
 .PHONY: ci
 ci: ## Run everything that a change must pass

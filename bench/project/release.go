@@ -162,9 +162,8 @@ func (r *Release) serve(m Module) error {
 	)
 }
 
-// Build builds all packages of all modules as published. It installs the
-// command by its path and version, as users do, makes it build OPA, and checks
-// both programs.
+// Build builds all packages of all modules as published, and then the programs
+// for this platform.
 func (r *Release) Build() error {
 	for _, m := range r.Modules {
 		fmt.Fprintf(r.progress, "building %s\n", m.Path)
@@ -172,30 +171,51 @@ func (r *Release) Build() error {
 			return err
 		}
 	}
-	regometer, err := r.Install(Host)
-	if err != nil {
-		return err
-	}
-	opa, err := r.BuildOPA(regometer, Host)
-	if err != nil {
-		return err
-	}
-	return r.Check(regometer, opa)
+	return r.Programs(filepath.Join(r.temp, "programs"), host)
 }
 
-// Platforms are the platforms that a release has programs for. Host is the
+// Platforms are the platforms that a release has programs for. host is the
 // platform of this program.
-var (
-	Platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
-	Host      = runtime.GOOS + "/" + runtime.GOARCH
-)
+var Platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// Executable returns the name of a program's file on the platform.
-func Executable(name, platform string) string {
-	if strings.HasPrefix(platform, "windows/") {
-		return name + ".exe"
+const host = runtime.GOOS + "/" + runtime.GOARCH
+
+// Programs writes the command and OPA for each platform to the folder dir, and
+// checks those for this platform. It installs the command by its path and
+// version, as users do, and makes the installed command build OPA. The command
+// has no checkout, so it gets the plugin from the modules of its version.
+func (r *Release) Programs(dir string, platforms ...string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
 	}
-	return name
+	builder, err := r.install(host)
+	if err != nil {
+		return err
+	}
+	for _, platform := range platforms {
+		installed, err := r.install(platform)
+		if err != nil {
+			return err
+		}
+		suffix := "_" + strings.ReplaceAll(platform, "/", "_") + filepath.Ext(installed)
+		regometer, opa := filepath.Join(dir, "regometer"+suffix), filepath.Join(dir, "opa"+suffix)
+		text, err := os.ReadFile(installed)
+		if err := errors.Join(err, os.MkdirAll(dir, 0o777), os.WriteFile(regometer, text, 0o777)); err != nil {
+			return err
+		}
+		fmt.Fprintf(r.progress, "building OPA for %s with the command that was installed\n", platform)
+		env := slices.Concat(platformEnv(platform), []string{"REGOMETER_CACHE=" + filepath.Join(r.temp, "cache")}, r.Env)
+		if _, err := measure.Run(r.ctx, r.progress, r.temp, env, builder, "build", "-o", opa); err != nil {
+			return err
+		}
+		if platform == host {
+			if err := r.check(regometer, opa); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // platformEnv returns the variables that make the go command build for the
@@ -208,9 +228,8 @@ func platformEnv(platform string) []string {
 	}
 }
 
-// Install installs the command for a platform by its path and version, as users
-// do, and returns the binary, which Close removes.
-func (r *Release) Install(platform string) (string, error) {
+// install installs the command for a platform, and returns the binary.
+func (r *Release) install(platform string) (string, error) {
 	command := r.Modules[0].Path + "/cmd/regometer@" + r.Version
 	fmt.Fprintf(r.progress, "installing %s for %s\n", command, platform)
 	// Go refuses GOBIN for other platforms, and uses a folder for each of them.
@@ -218,32 +237,21 @@ func (r *Release) Install(platform string) (string, error) {
 	if _, err := r.runGo("", append(platformEnv(platform), "GOPATH="+gopath, "GOBIN="), "install", command); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(gopath, "bin")
-	if platform != Host {
-		dir = filepath.Join(dir, strings.ReplaceAll(platform, "/", "_"))
+	file := filepath.Join(gopath, "bin")
+	if platform != host {
+		file = filepath.Join(file, strings.ReplaceAll(platform, "/", "_"))
 	}
-	return filepath.Join(dir, Executable("regometer", platform)), nil
+	file = filepath.Join(file, "regometer")
+	if strings.HasPrefix(platform, "windows/") {
+		file += ".exe"
+	}
+	return file, nil
 }
 
-// BuildOPA makes the installed command regometer, which is for this platform,
-// build OPA for a platform. It returns the binary, which Close removes. The
-// command has no checkout, so it gets the plugin from the modules of its
-// version.
-func (r *Release) BuildOPA(regometer, platform string) (string, error) {
-	fmt.Fprintf(r.progress, "building OPA for %s with the command that was installed\n", platform)
-	opa := filepath.Join(r.temp, "opa", strings.ReplaceAll(platform, "/", "_"), Executable("opa", platform))
-	if err := os.MkdirAll(filepath.Dir(opa), 0o777); err != nil {
-		return "", err
-	}
-	env := append(platformEnv(platform), "REGOMETER_CACHE="+filepath.Join(r.temp, "cache"))
-	_, err := measure.Run(r.ctx, r.progress, r.temp, append(env, r.Env...), regometer, "build", "-o", opa)
-	return opa, err
-}
-
-// Check runs the binaries of Install and BuildOPA for this platform. It fails
-// unless they know their versions, OPA evaluates a query, and OPA has the
-// plugin. Only the plugin refuses an invalid configuration of the plugin.
-func (r *Release) Check(regometer, opa string) error {
+// check runs the programs for this platform. It fails unless they know their
+// versions, OPA evaluates a query, and OPA has the plugin. Only the plugin
+// refuses an invalid configuration of the plugin.
+func (r *Release) check(regometer, opa string) error {
 	config := filepath.Join(r.temp, "config.yaml")
 	if err := os.WriteFile(config, []byte("plugins: {regometer: {no_such_key: 1}}\n"), 0o666); err != nil {
 		return err

@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
 	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
 	"github.com/regometer/regometer/cmd/regometer/internal/page"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
@@ -62,7 +61,6 @@ var (
 	savedKind   = kind{name: "a saved report", is: report.IsSaved}
 	parquetKind = kind{name: "a Parquet file", is: beginsWith("PAR1")}
 	profileKind = kind{name: "a profile", is: beginsWith("\x1f\x8b")}
-	archiveKind = kind{name: "an image that regometer wrote", is: ociimage.IsImage}
 	// The files that go build replaces, except archives of packages.
 	executableKind = kind{name: "an executable", mode: 0o755, is: beginsWith(
 		"\x7fELF",

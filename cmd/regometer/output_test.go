@@ -20,7 +20,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/regometer/regometer/cmd/regometer/internal/ociimage"
 	"github.com/regometer/regometer/cmd/regometer/internal/page"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
@@ -44,7 +43,6 @@ var outputFlags = []struct {
 	{"replay", "html", "--policy p.rego d.log", ".html", page.IsPage, "d.log", "--policy p.rego d.log"},
 	{"replay", "pprof", "--policy p.rego d.log", ".gz", beginsWith("\x1f\x8b"), "p.rego", "--policy p.rego d.log"},
 	{"build", "output", "--unmodified --opa TREE", "", executableKind.is, "TREE/main.go", "--opa TREE"},
-	{"build", "image", "--unmodified --opa TREE", ".tar", ociimage.IsImage, "TREE/main.go", "--unmodified --opa TREE"},
 }
 
 // otherFileFlags name a file or a folder that is read, or a folder for files
@@ -235,7 +233,7 @@ func TestRefused(t *testing.T) {
 		{"compare m.rgm m.rgm >> m.rgm", "standard output is also the input m.rgm"},
 		{"version opa >> opa", "standard output is also the input opa"},
 		{"build --opa TREE -o TREE/go.mod --force", "/go.mod is in the input "},
-		{"build -C PROGRAM . --image x.tar -o PROGRAM/main.go --force", "/main.go is in the input "},
+		{"build -C PROGRAM . -o PROGRAM/main.go --force", "/main.go is in the input "},
 
 		{"report d.log --html x --save x", "--save: x is also the output of --html: name another file"},
 		{"report d.log --html x --save logs/../x --force", "--save: logs/../x is also the output of --html"},
@@ -243,12 +241,10 @@ func TestRefused(t *testing.T) {
 		{"report d.log --html is --parquet symlink", "--parquet: symlink is also the output of --html"},
 		{"report d.log --save link --parquet symlink --force", "--parquet: symlink is also the output of --save"},
 		{"merge m.rgm --html ./x --save x", "is also the output of --html"},
-		{"build --opa TREE -o x.tar --image x.tar", "--image: x.tar is also the output of --output"},
-		{"build -C PROGRAM . -o x.tar --image ./x.tar", "--image: ./x.tar is also the output of --output"},
 
-		{"build --image dangling --force", "which does not exist"},
-		{"build --image none/image", "there is no folder none"},
-		{"build --image m.rgm/x", "not a directory"},
+		{"build -o dangling --force", "which does not exist"},
+		{"build -o none/opa", "there is no folder none"},
+		{"build -o m.rgm/x", "not a directory"},
 		{"build --write-source logs", "logs is not empty: name a new or empty folder"},
 		{"build --opa TREE --write-source TREE", "is not empty: name a new or empty folder"},
 		{"demo --keep logs", "logs is not empty: name a new or empty folder"},
@@ -273,10 +269,6 @@ func TestBuildProgramInPlace(t *testing.T) {
 	if mode := must(os.Stat("program")).Mode().Perm(); !executableKind.is("program") || mode != 0o755 {
 		t.Errorf("mode %v", mode)
 	}
-	succeed(t, w.args("build -C PROGRAM . -o binary --image image.tar --platform linux/"+runtime.GOARCH)...)
-	if !executableKind.is("binary") || !ociimage.IsImage("image.tar") {
-		t.Error("beside an image there is no binary")
-	}
 	t.Chdir(w.program) // a binary may be where its source is
 	for range 2 {
 		succeed(t, "build", ".")
@@ -294,8 +286,7 @@ func TestOutputMeanwhile(t *testing.T) {
 		{"report - --force --html link.rgm", "link.rgm", "--html: link.rgm has become a link"},
 		{"report - --force --save link.rgm", "link.rgm", "--save: link.rgm has become a link"},
 		{"report - --force --parquet link.rgm", "link.rgm", "--parquet: link.rgm has become a link"},
-		{"build --unmodified --opa TREE --image x.tar", "x.tar", "--image: x.tar exists and is not"},
-		{"build --unmodified --opa TREE --force --image link.rgm", "link.rgm", "--image: link.rgm has become a link"},
+		{"build --unmodified --opa TREE -o x", "x", "--output: x exists and is not"},
 	} {
 		var before map[string]string
 		comes := sync.OnceFunc(func() {
@@ -310,7 +301,7 @@ func TestOutputMeanwhile(t *testing.T) {
 		stdin := io.MultiReader(strings.NewReader(read("d.log")), readerFunc(func([]byte) (int, error) { comes(); return 0, io.EOF }))
 		var said bytes.Buffer
 		stderr := writerFunc(func(p []byte) (int, error) {
-			if bytes.Contains(p, []byte("reading the licences")) {
+			if bytes.Contains(p, []byte("getting OPA")) {
 				comes()
 			}
 			return said.Write(p)

@@ -4,22 +4,18 @@
 package main
 
 import (
-	"debug/buildinfo"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/regometer/regometer/cmd/regometer/internal/contents"
 	"github.com/regometer/regometer/cmd/regometer/internal/opabuild"
 )
 
 func newVersionCommand() *cobra.Command {
-	var licences bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "version [BINARY]",
 		Short: "Print the version of regometer, or what is in an opa binary",
 		Long: `Prints the version of this program, the Go that built it, the OPA releases that the
@@ -29,8 +25,7 @@ BINARY is an opa binary, or another program with OPA inside, for any platform. F
 the command prints the Go that built it, OPA's version, and the parts that "regometer
 build" put into it, with the names of the fixes. The command does not run the binary.
 OPA's version is unknown if neither "regometer build" nor Go recorded it. "unmodified"
-means without the drop-in. "go version -m BINARY" shows all modules in it, and
---licences prints the texts of their licences.`,
+means without the drop-in. "go version -m BINARY" shows all modules in it.`,
 		Example: `  regometer version
   regometer version ./opa`,
 		Args: cobra.MaximumNArgs(1),
@@ -43,9 +38,6 @@ means without the drop-in. "go version -m BINARY" shows all modules in it, and
 				if err != nil {
 					return err
 				}
-				if licences {
-					return printLicences(cmd, args[0], b)
-				}
 				printBinary(cmd.OutOrStdout(), b)
 				return nil
 			}
@@ -55,28 +47,6 @@ means without the drop-in. "go version -m BINARY" shows all modules in it, and
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&licences, "licences", false, "print the licences of the modules in the binary")
-	return cmd
-}
-
-// printLicences prints the licences of all modules in a binary of this name.
-func printLicences(cmd *cobra.Command, name string, b *opabuild.Binary) error {
-	info, err := buildinfo.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	p := contents.Program{Info: info}
-	if b.Program == "" {
-		p.OPA = "v" + b.OPA
-	}
-	text, missing, err := p.Notices(cmd.Context(), nil)
-	if err == nil && missing != nil {
-		err = fmt.Errorf("there is no file such as LICENSE in %s", strings.Join(missing, ", "))
-	}
-	if err == nil {
-		_, err = cmd.OutOrStdout().Write(text)
-	}
-	return err
 }
 
 // printBinary prints the versions and the parts of Regometer in an opa binary.

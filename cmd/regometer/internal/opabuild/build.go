@@ -54,8 +54,8 @@ type Options struct {
 	Local bool
 	// NoWasm builds OPA without the tag opa_wasm, and so without WebAssembly.
 	NoWasm bool
-	// Platform is the platform to build for, as [ParsePlatform] reads it, such
-	// as "linux/arm64". "" is the platform of GOOS and GOARCH.
+	// Platform is the platform to build for, such as "linux/arm64" or
+	// "linux/arm/v6". "" is the platform of GOOS and GOARCH.
 	Platform string
 	// Progress receives a line now and then, and warnings. nil is silent.
 	Progress io.Writer

@@ -360,19 +360,7 @@ func TestBuildCheckout(t *testing.T) {
 		t.Errorf("the checkout changed: %s", got)
 	}
 	writeText(t, filepath.Join(dir, "edited"), "")
-	for _, c := range []struct {
-		o                 Options
-		version, revision string
-	}{
-		{Options{OPA: dir}, "1.5.0", head + "-dirty"},
-		{Options{OPA: writeTree(t, opaTree())}, "1.5.0", ""},
-		{Options{OPA: "1.4.2"}, "1.4.2", "v1.4.2"},
-		{Options{}, NewestVersion[1:], NewestVersion},
-	} {
-		if version, revision, err := SourceOf(t.Context(), c.o); err != nil || version != c.version || revision != c.revision {
-			t.Errorf("%+v is %q, %q, %v, want %q, %q", c.o, version, revision, err, c.version, c.revision)
-		}
-	}
+	checkBuild(t, "edited", dir, parts{}, "1.5.0 "+head+"-dirty OPA", "built")
 }
 
 // A failed build names its cause and leaves no binary.

@@ -259,22 +259,6 @@ func copyTree(ctx context.Context, to, from string) error {
 	})
 }
 
-// SourceOf returns the version, without the "v", and the revision of the OPA
-// that [Build] would build. The revision is the tag of a release, or the commit
-// of a checkout, marked if files differ from it. It is "" for any other folder.
-func SourceOf(ctx context.Context, o Options) (version, revision string, err error) {
-	s, err := findSource(ctx, o.OPA)
-	if err != nil {
-		return "", "", err
-	}
-	revision, _ = s.commit(ctx, false)
-	if s.version != "" {
-		return s.version[1:], revision, nil
-	}
-	version, err = treeVersion(s.dir)
-	return version, revision, err
-}
-
 // commit returns the tag of a release, or the commit of a git checkout and its
 // time. The revision is marked if the tree differs from it. Both are empty if
 // the source is neither, or git is missing. OPA shows them in `opa version`. Go
