@@ -138,7 +138,7 @@ func TestPartOfALog(t *testing.T) {
 	if checks := r.Checks(nil); !r.Partly || len(checks) != 3 || checks[0].Failed || checks[1].Name != "partly_read" || !checks[1].Failed {
 		t.Errorf("partly read: %v; checks: %+v", r.Partly, checks)
 	}
-	if checks := (&Report{thresholds: []Threshold{threshold}}).Checks(nil); !checks[0].Failed {
+	if checks := (&Report{options: Options{Thresholds: []Threshold{threshold}}}).Checks(nil); !checks[0].Failed {
 		t.Errorf("no decision, but %+v", checks[0])
 	}
 }

@@ -71,7 +71,7 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 		return notRepeatable, "an error that the policy lacks"
 	case d.input == nil:
 		return notRepeatable, "no input in the log"
-	case a.value == nil && d.path != outcome.Query && !w.has(d.path):
+	case a.value == nil && !w.has(d):
 		return notRepeatable, lacksPath
 	}
 	return changed, changeOf(d.outcome, w.outcomeOf(d, a))
@@ -109,9 +109,13 @@ func (d *decision) logged() (a answer, err error) {
 	return a, err
 }
 
-// has reports whether the policy has rules at a path, or around it.
-func (p *Policy) has(path string) bool {
-	ref, err := refOf(path)
+// has reports whether the policy has something to evaluate: rules at the path of
+// a decision, or around it.
+func (p *Policy) has(d *decision) bool {
+	if d.path == outcome.Query {
+		return true
+	}
+	ref, err := refOf(d.path)
 	return err == nil && len(p.compiler.GetRules(ref)) > 0
 }
 
@@ -189,24 +193,18 @@ type Example struct {
 	place func() report.Place
 }
 
-// add adds other results.
-func (r *Results) add(o *Results) {
-	r.Decisions += o.Decisions
-	r.Equal += o.Equal
-	r.Changed += o.Changed
-	r.Apart += o.Apart
-	r.NotRepeatable += o.NotRepeatable
-	if r.Kinds == nil {
+// add adds what became of a decision.
+func (r *Results) add(d *decision, f finding) {
+	if r.of == nil {
 		r.Kinds, r.of = map[string]uint64{}, map[string]float64{}
 	}
-	for name, n := range o.of {
-		r.of[name] += n
-	}
-	for kind, n := range o.Kinds {
-		r.Kinds[kind] += n
-	}
-	for _, x := range o.Examples {
-		r.example(x)
+	r.Decisions++
+	*[...]*uint64{&r.Equal, &r.Changed, &r.Apart, &r.NotRepeatable}[f.verdict]++
+	r.of[""] += d.of
+	r.of[verdictNames[f.verdict]] += d.of
+	if f.kind != "" {
+		r.of[f.kind] += d.of
+		r.Kinds[f.kind]++
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"github.com/open-policy-agent/opa/v1/util"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
@@ -36,7 +35,6 @@ type Live struct {
 	command                []string
 	share                  float64 // of one processor
 	log                    *slog.Logger
-	ended                  chan struct{} // closed when Run returns
 	readers                chan struct{} // has an element for each request for a profile
 
 	mu      sync.Mutex
@@ -46,12 +44,12 @@ type Live struct {
 }
 
 // mostReaders limits the requests for a profile at a time, batchSize the
-// decisions of a call.
-const mostReaders, batchSize = 4, 10
+// decisions of a call, and longestWait the time until the process starts again.
+const mostReaders, batchSize, longestWait = 4, 10, 5 * time.Minute
 
 // NewLive returns a live profile. The command calls [Serve].
 func NewLive(share float64, log *slog.Logger, command ...string) *Live {
-	l := &Live{command: command, share: share, log: log, end: func() {}, ended: make(chan struct{}), readers: make(chan struct{}, mostReaders)}
+	l := &Live{command: command, share: share, log: log, end: func() {}, readers: make(chan struct{}, mostReaders)}
 	l.CounterVec = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "regometer_collect_replayed_decisions_total", Help: "Decisions of the sample that were evaluated again, by how the result compares with the log's.",
 	}, []string{"result"})
@@ -77,18 +75,14 @@ func (l *Live) Renew() {
 
 // Run runs the process until ctx ends, and starts it again if it ends.
 func (l *Live) Run(ctx context.Context) {
-	defer close(l.ended)
-	for failures := 0; ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		renewed, end := context.WithCancel(ctx)
 		l.mu.Lock()
 		l.end = end
 		l.mu.Unlock()
 		begin := time.Now()
 		if err := l.run(renewed); renewed.Err() == nil {
-			if failures++; time.Since(begin) > longestWait {
-				failures = 1
-			}
-			wait := util.DefaultBackoff(float64(time.Second), float64(longestWait), failures)
+			wait := min(time.Second+l.rest(begin), longestWait)
 			l.log.Error("The process that profiles the policy has ended. It starts again later. Counting goes on.", "error", err, "wait", wait)
 			sleep(renewed, wait)
 		}
@@ -96,8 +90,10 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// longestWait is the longest time until the process starts again.
-const longestWait = 5 * time.Minute
+// rest returns how long the process must do nothing after what it did since begin.
+func (l *Live) rest(begin time.Time) time.Duration {
+	return time.Duration(float64(time.Since(begin)) * (1/l.share - 1))
+}
 
 // sleep waits until ctx ends, or for some time.
 func sleep(ctx context.Context, d time.Duration) {
@@ -110,19 +106,15 @@ func sleep(ctx context.Context, d time.Duration) {
 // run runs the process once, until it ends or ctx does.
 func (l *Live) run(ctx context.Context) (err error) {
 	ctx, kill := context.WithCancel(ctx)
+	defer kill()
 	cmd := exec.CommandContext(ctx, l.command[0], l.command[1:]...)
 	cmd.Stderr = slog.NewLogLogger(l.log.Handler(), slog.LevelError).Writer()
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		kill()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		kill()
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	child := rpc.NewClient(pipes{out, in})
@@ -148,8 +140,7 @@ func (l *Live) run(ctx context.Context) (err error) {
 			for name, n := range results {
 				l.WithLabelValues(name).Add(float64(n))
 			}
-			// The process has one thread for Go, and works only during a call.
-			sleep(ctx, time.Duration(float64(time.Since(begin))*(1/l.share-1)))
+			sleep(ctx, l.rest(begin)) // The process has one thread for Go, and works only during a call.
 		}
 		sleep(ctx, 100*time.Millisecond)
 	}
@@ -193,18 +184,9 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	child := l.child
 	l.mu.Unlock()
-	text, err := profileBy(child)
-	if span := time.Duration(seconds * 1e9); err == nil && span > 0 {
-		before, begin := text, time.Now()
-		select {
-		case <-r.Context().Done():
-			return
-		case <-l.ended:
-		case <-time.After(span):
-		}
-		if text, err = profileBy(child); err == nil {
-			text, err = subtract(text, before, begin, span)
-		}
+	text, err := []byte(nil), errors.New("it has ended")
+	if child != nil {
+		err = child.Call("Live.Profile", seconds, &text)
 	}
 	if err != nil {
 		http.Error(w, fmt.Sprintf("the process that profiles the policy does not answer: %v", err), http.StatusServiceUnavailable)
@@ -213,36 +195,6 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="rego.pb.gz"`)
 	_, _ = w.Write(text)
-}
-
-// profileBy asks a process for its profile, which pprof packs.
-func profileBy(child *rpc.Client) (text []byte, err error) {
-	if child == nil {
-		return nil, errors.New("it has ended")
-	}
-	err = child.Call("Live.Profile", struct{}{}, &text)
-	return text, err
-}
-
-// subtract returns the profile of a span, from the profiles at its end and at
-// its begin.
-func subtract(end, before []byte, begin time.Time, span time.Duration) ([]byte, error) {
-	p, err := profile.ParseData(before)
-	if err != nil {
-		return nil, err
-	}
-	p.Scale(-1)
-	all, err := profile.ParseData(end)
-	if err != nil {
-		return nil, err
-	}
-	if p, err = profile.Merge([]*profile.Profile{p, all}); err != nil {
-		return nil, err
-	}
-	p.TimeNanos, p.DurationNanos = begin.UnixNano(), int64(span)
-	var b bytes.Buffer
-	err = p.Write(&b)
-	return b.Bytes(), err
 }
 
 // pipes are the two directions of a connection.
@@ -263,7 +215,7 @@ type server struct {
 	cancel context.CancelCauseFunc
 	limit  int64 // of the memory
 	mu     sync.Mutex
-	base   *worker
+	worker *worker
 }
 
 // Serve loads a policy and evaluates the decisions that a [Live] profile sends,
@@ -279,7 +231,7 @@ func Serve(ctx context.Context, load func() (*Policy, error), in io.Reader, out 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	debug.SetMemoryLimit(used() + softRoom)
-	s := &server{ctx: ctx, cancel: cancel, limit: used() + 2*softRoom, base: newWorker(&Options{Policy: p, Timeout: time.Second})}
+	s := &server{ctx: ctx, cancel: cancel, limit: used() + 2*softRoom, worker: newWorker(&Options{Policy: p, Timeout: time.Second})}
 	rpcs, ended := rpc.NewServer(), make(chan struct{})
 	if err := rpcs.RegisterName("Live", s); err != nil {
 		return err
@@ -306,32 +258,40 @@ func (s *server) Evaluate(b Batch, results *map[string]uint64) error {
 	watched, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go watchMemory(watched, s.limit, s.cancel)
-	w := *s.base // with the same tracer
-	w.paths, w.logged, w.replayed, w.before = map[string]*Results{}, newDurations(), newDurations(), newDurations()
+	*results = map[string]uint64{}
 	reader := logread.NewReader(logread.Options{
 		Metric:  func([]byte) int32 { return 0 },
 		Problem: func(logread.Problem, int64) {}, // the collector counts them
 		Event: func(e *logread.Event) {
 			d := newDecision(e, 0, nil)
 			d.of = b.Of
-			w.replay(s.ctx, d)
+			(*results)[verdictNames[s.worker.replay(s.ctx, d).verdict]]++
 		},
 	})
 	reader.Close(bytes.Join(b.Events, []byte("\n")))
-	var all Results
-	for _, r := range w.paths {
-		all.add(r)
-	}
-	*results = map[string]uint64{verdictNames[equal]: all.Equal, verdictNames[changed]: all.Changed, verdictNames[apart]: all.Apart, verdictNames[notRepeatable]: all.NotRepeatable}
 	return nil
 }
 
-// Profile returns the profile since the start.
-func (s *server) Profile(_ struct{}, text *[]byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// Profile returns the profile since the start, or that of the next seconds, which
+// pprof packs.
+func (s *server) Profile(seconds float64, text *[]byte) (err error) {
+	p, begin := s.profile(), time.Now()
+	if span := time.Duration(seconds * 1e9); span > 0 {
+		p.Scale(-1)
+		sleep(s.ctx, span)
+		if p, err = profile.Merge([]*profile.Profile{p, s.profile()}); err != nil {
+			return err
+		}
+		p.TimeNanos, p.DurationNanos = begin.UnixNano(), int64(span)
+	}
 	var b bytes.Buffer
-	err := (&Profile{tracers: []*tracer{s.base.tracer}}).WritePprof(&b)
+	err = p.Write(&b)
 	*text = b.Bytes()
 	return err
+}
+
+func (s *server) profile() *profile.Profile {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return (&Profile{tracers: []*tracer{s.worker.tracer}}).pprof()
 }

@@ -50,42 +50,38 @@ func heatOf(share float64) int {
 type flame struct {
 	name       string
 	own, total float64
-	needs      map[int]*flame // by rule
+	needs      map[string]*flame
+}
+
+// need returns a rule that the flame needs.
+func (f *flame) need(name string) *flame {
+	if f.needs[name] == nil {
+		f.needs[name] = &flame{name: name, needs: map[string]*flame{}}
+	}
+	return f.needs[name]
 }
 
 // flames draws the rules, each below the one that needs it.
 func (p *Profile) flames(f chart.Format) *chart.Chart {
-	whole := max(p.Time, 1)
-	policy, paths := p.tracers[0].policy, map[string]*flame{}
-	var add func(to *flame, f *frame) float64
-	add = func(to *flame, f *frame) (total float64) {
-		for _, l := range f.lines {
-			to.own += l.time
-			total += l.time
-			for _, callee := range l.calls {
-				if to.needs[callee.rule] == nil {
-					to.needs[callee.rule] = &flame{name: strings.TrimPrefix(policy.rules[callee.rule].name, "data."), needs: map[int]*flame{}}
-				}
-				total += add(to.needs[callee.rule], callee)
-			}
+	root := &flame{needs: map[string]*flame{}}
+	p.walk(func(path string, l *line, time float64) {
+		var way []string // to the query
+		for at := l; at.rule != queryRule; at = at.from {
+			way = append(way, strings.TrimPrefix(p.tracers[0].policy.rules[at.rule].name, "data."))
 		}
-		to.total += total
-		return total
-	}
-	for _, t := range p.tracers {
-		for path, f := range t.paths {
-			if paths[path] == nil {
-				paths[path] = &flame{name: cmp.Or(text.Visible(path), "other ways"), needs: map[int]*flame{}}
-			}
-			add(paths[path], f)
+		at := root.need(cmp.Or(text.Visible(path), "other ways"))
+		at.total += time
+		for _, name := range slices.Backward(way) {
+			at = at.need(name)
+			at.total += time
 		}
-	}
+		at.own += time
+	})
 	const row = 18
-	depth, c := 0, &chart.Chart{Format: f}
-	var draw func(x float64, level int, all []*flame)
-	draw = func(x float64, level int, all []*flame) {
-		slices.SortFunc(all, func(a, b *flame) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name)) })
-		for _, at := range all {
+	whole, depth, c := max(p.Time, 1), 0, &chart.Chart{Format: f}
+	var draw func(x float64, level int, all map[string]*flame)
+	draw = func(x float64, level int, all map[string]*flame) {
+		for _, at := range slices.SortedFunc(maps.Values(all), func(a, b *flame) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name)) }) {
 			width := at.total / whole * f.Width
 			if width < 0.5 { // too narrow to be seen
 				return
@@ -94,11 +90,11 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 			note := fmt.Sprintf("%s: %s with the rules that it needs (%s), %s without (%s)", at.name,
 				text.Duration(at.total), text.Percent(at.total/whole), text.Duration(at.own), text.Percent(at.own/whole))
 			c.Box(fmt.Sprint("h-", max(1, heatOf(at.own/whole))), x, float64(row*level), width, row, at.name, note)
-			draw(x, level+1, slices.Collect(maps.Values(at.needs)))
+			draw(x, level+1, at.needs)
 			x += width
 		}
 	}
-	draw(0, 0, slices.Collect(maps.Values(paths)))
+	draw(0, 0, root.needs)
 	c.Height = float64(row * depth)
 	return c
 }
@@ -107,12 +103,10 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 // with the most time come first.
 func (p *Profile) sources() (all []*page.Source) {
 	whole := max(p.Time, 1)
-	lines, files, never := map[Source]LineTime{}, map[string]float64{}, map[Source]bool{} // without the rule
+	lines, files, never := map[Source]*Time{}, map[string]float64{}, map[Source]bool{} // without the rule
 	for _, l := range p.Lines {
-		at := Source{File: l.File, Line: l.Line}
 		files[l.File] += l.Time
-		l.Time, l.Evaluated = l.Time+lines[at].Time, l.Evaluated+lines[at].Evaluated
-		lines[at] = l
+		add(lines, Source{File: l.File, Line: l.Line}, l.Time, l.Evaluated)
 	}
 	for _, s := range p.Unreached {
 		never[Source{File: s.File, Line: s.Line}] = true
@@ -129,7 +123,7 @@ func (p *Profile) sources() (all []*page.Source) {
 			}
 			line := page.SourceLine{Number: len(s.Lines) + 1, Cells: make([]string, 3), Text: row}
 			at := Source{File: name, Line: line.Number}
-			if l, ok := lines[at]; ok && l.Evaluated+l.Time > 0 {
+			if l := lines[at]; l != nil && l.Evaluated+l.Time > 0 {
 				line.Heat = heatOf(l.Time / whole)
 				line.Cells = []string{text.Duration(l.Time), text.Percent(l.Time / whole), count(l.Evaluated)}
 			} else if never[at] {

@@ -19,11 +19,11 @@ import (
 // Profile says which rules take the time. Times are in ns, of all decisions of
 // the log. Of a sample, they are estimates.
 type Profile struct {
-	Time     float64       `json:"time"`   // of all evaluations
-	Tracer   float64       `json:"tracer"` // how many times as long a traced evaluation takes
-	Rules    []RuleTime    `json:"rules"`  // that were evaluated, by their own time
-	Lines    []LineTime    `json:"lines"`  // by time
-	Builtins []BuiltinTime `json:"builtins"`
+	Time     float64    `json:"time"`     // of all evaluations
+	Tracer   float64    `json:"tracer"`   // how many times as long a traced evaluation takes
+	Rules    []RuleTime `json:"rules"`    // definitions that were evaluated, by their own time
+	Lines    []Time     `json:"lines"`    // by time
+	Builtins []Time     `json:"builtins"` // functions, by time
 	// Unreached are the rules that no evaluation reached, and then the lines of
 	// other rules. Those of tests are left out.
 	Unreached []Source `json:"unreached"`
@@ -31,47 +31,40 @@ type Profile struct {
 	tracers []*tracer
 }
 
-// A Source is a place in a policy.
+// A Source is a place in a policy. A built-in function has only a name.
 type Source struct {
-	Rule string `json:"rule"`
-	File string `json:"file"`
-	Line int    `json:"line"`
+	Name string `json:"name"` // of the rule or function
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// Time is the time in a line, a rule or a built-in function.
+type Time struct {
+	Source
+	Text      string  `json:"text,omitempty"` // of a line
+	Time      float64 `json:"time"`           // without the rules that it needs
+	Share     float64 `json:"share"`
+	Evaluated float64 `json:"evaluated"` // times; of a line, its expressions
 }
 
 // RuleTime is the time of a definition of a rule.
 type RuleTime struct {
-	Source
-	Own        float64 `json:"own"`        // without the rules that it needs
-	Total      float64 `json:"total"`      // with them
-	Share      float64 `json:"share"`      // of its own time
-	Evaluated  float64 `json:"evaluated"`  // times
+	Time
+	Total      float64 `json:"total"`      // with the rules that it needs
 	Considered float64 `json:"considered"` // times that the index of rules was asked, or more
 	Decisions  uint64  `json:"decisions"`  // evaluated ones that reach it
 	Median     float64 `json:"median"`     // of the time with the rules that it needs, of these
 	P99        float64 `json:"p99"`
 }
 
-// LineTime is the time in a line.
-type LineTime struct {
-	Source
-	Text      string  `json:"text"`
-	Time      float64 `json:"time"`
-	Share     float64 `json:"share"`
-	Evaluated float64 `json:"evaluated"` // expressions
-}
-
-// BuiltinTime is the time in a built-in function.
-type BuiltinTime struct {
-	Name  string  `json:"name"`
-	Time  float64 `json:"time"`
-	Share float64 `json:"share"`
-	Calls float64 `json:"calls"`
-}
-
-// walk calls do with each line of each way, by path.
-func (t *tracer) walk(do func(path string, l *line)) {
-	for _, path := range slices.Sorted(maps.Keys(t.paths)) {
-		t.paths[path].walk(func(l *line) { do(path, l) })
+// walk calls do with each line of each way, the path of its query, and its time
+// as it was not traced.
+func (p *Profile) walk(do func(path string, l *line, time float64)) {
+	for _, t := range p.tracers {
+		for _, path := range slices.Sorted(maps.Keys(t.queries)) {
+			q := t.queries[path]
+			q.walk(func(l *line) { do(path, l, l.time*q.plain/max(1, q.traced)) })
+		}
 	}
 }
 
@@ -85,22 +78,17 @@ func (f *frame) walk(do func(*line)) {
 }
 
 // profileOf returns what tracers of the same policy have measured.
-func profileOf(all []*tracer) (*Profile, error) {
-	policy := all[0].policy
-	p := &Profile{tracers: all}
+func profileOf(all ...*tracer) (*Profile, error) {
+	policy, p, traced := all[0].policy, &Profile{tracers: all}, 0.0
 	rules, spans := make([]RuleTime, len(policy.rules)), make([]exphist.Snapshot, len(policy.rules))
-	lines, builtins := map[Source]*LineTime{}, map[string]*BuiltinTime{}
-	traced := 0.0
 	for _, t := range all {
-		p.Time += t.plain
-		traced += t.traced
+		p.Time += t.others.plain
+		traced += t.others.traced
 		for i := range t.rules {
-			r := &t.rules[i]
-			rules[i].Evaluated += r.count
-			rules[i].Total += r.time
-			if r.spans != nil {
+			rules[i].Evaluated += t.rules[i].evaluated
+			if h := t.rules[i].spans; h != nil {
 				var s exphist.Snapshot
-				r.spans.Snapshot(&s)
+				h.Snapshot(&s)
 				if err := spans[i].Merge(&s); err != nil {
 					return nil, err
 				}
@@ -109,56 +97,64 @@ func profileOf(all []*tracer) (*Profile, error) {
 		for i, n := range t.considered() {
 			rules[i].Considered += n
 		}
-		t.walk(func(_ string, l *line) {
-			at := Source{Rule: queryName}
-			if l.rule != queryRule {
-				at = policy.rules[l.rule].source(l.row)
-				rules[l.rule].Own += l.time
-			}
-			if lines[at] == nil {
-				lines[at] = &LineTime{Source: at, Text: policy.text(at)}
-			}
-			lines[at].Time += l.time
-			lines[at].Evaluated += l.count
-		})
-		for name, b := range t.builtins {
-			if builtins[name] == nil {
-				builtins[name] = &BuiltinTime{Name: name}
-			}
-			builtins[name].Time += b.time
-			builtins[name].Calls += b.count
+	}
+	lines, builtins := map[Source]*Time{}, map[Source]*Time{}
+	p.walk(func(_ string, l *line, time float64) {
+		at := Source{Name: queryName}
+		if l.rule != queryRule {
+			at = policy.rules[l.rule].source(l.row)
+			rules[l.rule].Time.Time += time
+		}
+		for f := l.frame; f.rule != queryRule; f = f.from.frame {
+			rules[f.rule].Total += time
+		}
+		add(lines, at, time, l.count)
+		if l.builtin != "" {
+			add(builtins, Source{Name: l.builtin}, time, l.count)
+		}
+	})
+	whole := max(1, p.Time)
+	p.Tracer = traced / whole
+	for i := range rules {
+		if r, s := &rules[i], &spans[i]; s.Count() > 0 {
+			r.Source, r.Share, r.Decisions, r.Median, r.P99 = policy.rules[i].source(0), r.Time.Time/whole, s.Count(), s.Quantile(0.5), s.Quantile(0.99)
+			p.Rules = append(p.Rules, *r)
 		}
 	}
-	if p.Time > 0 {
-		p.Tracer = traced / p.Time
-	}
-	for i, r := range rules {
-		if s := &spans[i]; s.Count() > 0 {
-			r.Source, r.Share, r.Decisions, r.Median, r.P99 = policy.rules[i].source(0), r.Own/p.Time, s.Count(), s.Quantile(0.5), s.Quantile(0.99)
-			p.Rules = append(p.Rules, r)
-		}
-	}
-	for _, l := range lines {
-		l.Share = l.Time / p.Time
-		p.Lines = append(p.Lines, *l)
-	}
-	for _, b := range builtins {
-		b.Share = b.Time / p.Time
-		p.Builtins = append(p.Builtins, *b)
-	}
-	slices.SortFunc(p.Rules, func(a, b RuleTime) int { return cmp.Or(cmp.Compare(b.Own, a.Own), a.compare(b.Source)) })
-	slices.SortFunc(p.Lines, func(a, b LineTime) int { return cmp.Or(cmp.Compare(b.Time, a.Time), a.compare(b.Source)) })
-	slices.SortFunc(p.Builtins, func(a, b BuiltinTime) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(p.Rules, func(a, b RuleTime) int { return compareTimes(a.Time, b.Time) })
 	p.Unreached = policy.unreached(spans, lines)
+	p.Lines, p.Builtins = timesOf(lines, whole), timesOf(builtins, whole)
+	for i := range p.Lines {
+		p.Lines[i].Text = policy.text(p.Lines[i].Source)
+	}
 	return p, nil
+}
+
+// add adds time and evaluations to those of a place.
+func add(to map[Source]*Time, at Source, time, evaluated float64) {
+	if to[at] == nil {
+		to[at] = &Time{Source: at}
+	}
+	to[at].Time += time
+	to[at].Evaluated += evaluated
+}
+
+// timesOf returns times, of which the greatest come first.
+func timesOf(of map[Source]*Time, whole float64) (all []Time) {
+	for _, t := range of {
+		t.Share = t.Time / whole
+		all = append(all, *t)
+	}
+	slices.SortFunc(all, compareTimes)
+	return all
+}
+
+func compareTimes(a, b Time) int {
+	return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
 }
 
 // source returns the place of a line of the rule, or of the rule itself for 0.
 func (r *rule) source(row int) Source { return Source{r.name, r.file, cmp.Or(row, r.row)} }
-
-func (s Source) compare(o Source) int {
-	return cmp.Or(cmp.Compare(s.File, o.File), cmp.Compare(s.Line, o.Line), cmp.Compare(s.Rule, o.Rule))
-}
 
 // queryName is the name of the query, which is no rule.
 const queryName = "(query)"
@@ -175,7 +171,7 @@ func (p *Policy) text(at Source) string {
 // considered returns how often the index was asked for each rule.
 func (t *tracer) considered() map[int]float64 {
 	all := map[int]float64{}
-	for _, s := range t.exprs {
+	for _, s := range t.sites {
 		for _, l := range s.lookups {
 			for _, r := range t.policy.compiler.GetRules(l.ref.GroundPrefix()) {
 				for ; r != nil; r = r.Else {
@@ -189,7 +185,7 @@ func (t *tracer) considered() map[int]float64 {
 
 // unreached returns the rules, and the lines of other rules, that no evaluation
 // reached.
-func (p *Policy) unreached(reached []exphist.Snapshot, lines map[Source]*LineTime) (rules []Source) {
+func (p *Policy) unreached(reached []exphist.Snapshot, lines map[Source]*Time) (rules []Source) {
 	var rest []Source
 	for i := range p.rules {
 		r := &p.rules[i]
@@ -209,9 +205,12 @@ func (p *Policy) unreached(reached []exphist.Snapshot, lines map[Source]*LineTim
 	return append(rules, rest...)
 }
 
-// WritePprof writes a profile for go tool pprof. Its functions are rules, and its
-// samples are lines on one way to them, with the path as a label.
-func (p *Profile) WritePprof(w io.Writer) error {
+// WritePprof writes a profile for go tool pprof.
+func (p *Profile) WritePprof(w io.Writer) error { return p.pprof().Write(w) }
+
+// pprof returns a profile whose functions are rules, and whose samples are lines
+// on one way to them, with the path as a label.
+func (p *Profile) pprof() *profile.Profile {
 	out := &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "evaluations", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}},
 		PeriodType:        &profile.ValueType{Type: "time", Unit: "nanoseconds"},
@@ -239,17 +238,15 @@ func (p *Profile) WritePprof(w io.Writer) error {
 		}
 		return locations[at]
 	}
-	for _, t := range p.tracers {
-		t.walk(func(path string, l *line) {
-			if l.time < 1 {
-				return
-			}
-			s := &profile.Sample{Value: []int64{int64(math.Round(l.count)), int64(math.Round(l.time))}, Label: map[string][]string{"path": {path}}}
-			for at := l; at != nil; at = at.from {
-				s.Location = append(s.Location, locate(at))
-			}
-			out.Sample = append(out.Sample, s)
-		})
-	}
-	return out.Write(w)
+	p.walk(func(path string, l *line, time float64) {
+		if time < 1 {
+			return
+		}
+		s := &profile.Sample{Value: []int64{int64(math.Round(l.count)), int64(math.Round(time))}, Label: map[string][]string{"path": {path}}}
+		for at := l; at != nil; at = at.from {
+			s.Location = append(s.Location, locate(at))
+		}
+		out.Sample = append(out.Sample, s)
+	})
+	return out
 }

@@ -52,22 +52,22 @@ func TestSlowLine(t *testing.T) {
 	log.WriteString(event(10, "q/near", `"input":{"n":9}`))
 	r := replayed(t, log.String(), Options{Policy: p})
 	x := r.Profile
-	if r.Equal != 10 || x.Rules[0].Rule != "data.p.rule17" || !strings.HasSuffix(x.Lines[0].Text, "# slow") || x.Rules[0].Share < 0.5 || x.Builtins[0].Name == "" {
+	if r.Equal != 10 || x.Rules[0].Name != "data.p.rule17" || !strings.HasSuffix(x.Lines[0].Text, "# slow") || x.Rules[0].Share < 0.5 || x.Builtins[0].Name == "" {
 		t.Errorf("%d are equal, and the first are %+v, %+v and %+v", r.Equal, x.Rules[0], x.Lines[0], x.Builtins[0])
 	}
 	rules, lines := 0.0, 0.0
 	for _, r := range x.Rules {
-		rules += r.Own
-		if r.Rule == "data.p.main" && (r.Total < 0.9*x.Time || r.Decisions != 9 || r.Evaluated != 9 || r.Considered != 9) {
+		rules += r.Time.Time
+		if r.Name == "data.p.main" && (r.Total < 0.9*x.Time || r.Decisions != 9 || r.Evaluated != 9 || r.Considered != 9) {
 			t.Errorf("main: %+v", r)
 		}
-		if r.Median <= 0 || r.P99 < r.Median || r.Own > r.Total*1.0001 {
+		if r.Median <= 0 || r.P99 < r.Median || r.Time.Time > r.Total*1.0001 {
 			t.Errorf("%+v", r)
 		}
 	}
 	for _, l := range x.Lines {
 		lines += l.Time
-		if l.Rule == queryName {
+		if l.Name == queryName {
 			rules += l.Time
 		}
 	}
@@ -76,7 +76,7 @@ func TestSlowLine(t *testing.T) {
 	}
 	var unreached []string
 	for _, s := range x.Unreached {
-		unreached = append(unreached, fmt.Sprintf("%s %s:%d", s.Rule, filepath.Base(s.File), s.Line))
+		unreached = append(unreached, fmt.Sprintf("%s %s:%d", s.Name, filepath.Base(s.File), s.Line))
 	}
 	if want := []string{"data.q.far q.rego:2", "data.q.near q.rego:6", "data.q.near q.rego:9"}; !slices.Equal(unreached, want) {
 		t.Errorf("unreached are %q, want %q", unreached, want)
@@ -107,13 +107,13 @@ func TestCounts(t *testing.T) {
 		a := e.evaluate(t.Context(), d, input, mine, theirs)
 		mine.end(a.took, a.took)
 	}
-	x := must(profileOf([]*tracer{mine}))
+	x := must(profileOf(mine))
 	got, want := map[int]int{}, map[int]int{}
 	for _, l := range x.Lines {
-		if l.Rule != queryName && !slices.ContainsFunc(p.rules, func(r rule) bool { return r.name == l.Rule && (r.row == l.Line || slices.Contains(r.rows, l.Line)) }) {
-			t.Errorf("line %d does not belong to %s", l.Line, l.Rule)
+		if l.Name != queryName && !slices.ContainsFunc(p.rules, func(r rule) bool { return r.name == l.Name && (r.row == l.Line || slices.Contains(r.rows, l.Line)) }) {
+			t.Errorf("line %d does not belong to %s", l.Line, l.Name)
 		}
-		if l.Rule != queryName && l.Evaluated > 0 {
+		if l.Name != queryName && l.Evaluated > 0 {
 			got[l.Line] += int(l.Evaluated)
 		}
 	}
@@ -128,7 +128,7 @@ func TestCounts(t *testing.T) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}
 	for _, r := range x.Rules {
-		if r.Considered < r.Evaluated && !strings.Contains(r.Rule, "conflict") { // which OPA evaluates again, for the error
+		if r.Considered < r.Evaluated && !strings.Contains(r.Name, "conflict") { // which OPA evaluates again, for the error
 			t.Errorf("%+v", r)
 		}
 	}
@@ -145,7 +145,7 @@ func TestManyWays(t *testing.T) {
 		a := e.evaluate(t.Context(), &decision{path: "p/a", time: logread.NoTime}, ast.MustParseTerm(`{"x": 1}`).Value, tr)
 		tr.end(a.took, a.took)
 	}
-	x := must(profileOf([]*tracer{tr}))
+	x := must(profileOf(tr))
 	sum := 0.0
 	for _, l := range x.Lines {
 		sum += l.Time

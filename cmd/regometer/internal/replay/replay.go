@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -19,8 +18,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/compare"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
@@ -45,7 +42,7 @@ type Options struct {
 
 // Report is what a replay found.
 type Report struct {
-	thresholds []Threshold
+	options Options
 
 	Logged uint64 `json:"logged"` // decisions of the log
 	All    bool   `json:"all"`    // all of them were evaluated, and not a sample
@@ -62,11 +59,15 @@ type Report struct {
 	// one, has another result than the log.
 	Unlike uint64 `json:"unlike_log"`
 	Results
-	Paths   []Path   `json:"paths"` // by number of decisions
+	Paths   []*Path  `json:"paths"` // by number of decisions
 	Profile *Profile `json:"profile"`
 
 	Times  *compare.Comparison `json:"-"` // with those of the other policy
 	Inputs *report.Inputs      `json:"-"`
+
+	mu                       sync.Mutex // protects the counts, and:
+	paths                    map[string]*Path
+	logged, replayed, before durations
 }
 
 // Path has the results of a path.
@@ -91,20 +92,28 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(soft))
 	}
-	r := &Report{thresholds: o.Thresholds}
-	var workers []*worker
+	r := &Report{options: o, paths: map[string]*Path{}, logged: newDurations(), replayed: newDurations(), before: newDurations()}
+	decisions := make(chan *decision)
+	var tracers []*tracer
+	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
-		workers = append(workers, newWorker(&o))
+		w := newWorker(&o)
+		tracers = append(tracers, w.tracer)
+		workers.Go(func() {
+			for d := range decisions {
+				if f := w.replay(ctx, d); ctx.Err() == nil {
+					r.add(d, f)
+				}
+			}
+		})
 	}
 	var s sample
-	var logged, readers atomic.Uint64
-	o.Read.Workers = len(workers)
+	var logged atomic.Uint64
 	o.Read.Each = func(key func(int32) string, place func(*logread.Event) func() report.Place) func(*logread.Event, [][]byte) error {
-		w := workers[readers.Add(1)-1]
 		return func(e *logread.Event, _ [][]byte) error {
 			logged.Add(1)
 			if took := durationOf(e, key); o.All {
-				w.replay(ctx, newDecision(e, took, place(e)))
+				decisions <- newDecision(e, took, place(e))
 			} else {
 				s.add(e, took, place)
 			}
@@ -112,44 +121,41 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		}
 	}
 	x, err := report.ReadFiles(ctx, o.Read, o.Files)
+	if err == nil {
+		kept := s.decisions()
+		r.All = o.All || uint64(len(kept)) == logged.Load()
+		for i := 0; i < len(kept) && ctx.Err() == nil; i++ {
+			decisions <- kept[i]
+		}
+	}
+	close(decisions)
+	workers.Wait()
 	if err != nil {
 		return nil, err
 	}
-	decisions := s.decisions()
-	r.All = o.All || uint64(len(decisions)) == logged.Load()
-	replayAll(ctx, workers, decisions)
 	r.Logged, r.Inputs, r.Interrupted = logged.Load(), &x.Report().Inputs, ctx.Err() != nil
 	r.Unread, r.Partly = r.Inputs.Unread()
-	all, tracers := workers[0], []*tracer{workers[0].tracer}
-	for _, w := range workers[1:] {
-		tracers = append(tracers, w.tracer)
-		if err := all.merge(w); err != nil {
-			return nil, err
-		}
-	}
-	if r.Profile, err = profileOf(tracers); err != nil {
+	if r.Profile, err = profileOf(tracers...); err != nil {
 		return nil, err
 	}
-	r.OtherRevision = all.otherRevision
-	for _, path := range slices.Sorted(maps.Keys(all.paths)) {
-		p := all.paths[path]
+	for path, p := range r.paths {
 		for i := range p.Examples {
 			p.Examples[i].Place = p.Examples[i].place()
 		}
-		r.Results.add(p)
-		r.Paths = append(r.Paths, Path{path, all.logged.quantiles(path), all.replayed.quantiles(path), *p})
+		p.Path, p.Logged, p.Replayed = path, r.logged.quantiles(path), r.replayed.quantiles(path)
+		r.Paths = append(r.Paths, p)
 	}
-	r.Examples = nil // each path has its own
-	slices.SortStableFunc(r.Paths, func(a, b Path) int { return cmp.Compare(b.Decisions, a.Decisions) })
-	if all.old != nil {
-		r.Unlike = all.unlike
+	slices.SortFunc(r.Paths, func(a, b *Path) int {
+		return cmp.Or(cmp.Compare(b.Decisions, a.Decisions), cmp.Compare(a.Path, b.Path))
+	})
+	if o.Against != nil {
 		var times []compare.Threshold
 		for _, t := range o.Thresholds {
 			if t.IsTime() {
 				times = append(times, t.time)
 			}
 		}
-		if r.Times, err = compare.Reports(all.before.report(r.Paths), all.replayed.report(r.Paths), times...); err != nil {
+		if r.Times, err = compare.Reports(r.before.report(r.Paths), r.replayed.report(r.Paths), times...); err != nil {
 			return nil, err
 		}
 	}
@@ -157,6 +163,43 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return r, errNoMemory
 	}
 	return r, nil
+}
+
+// maxPaths limits the paths with results of their own.
+const maxPaths = 10_000
+
+// add adds what became of a decision.
+func (r *Report) add(d *decision, f finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	path := d.path
+	if r.paths[path] == nil && len(r.paths) >= maxPaths {
+		path = rollup.Other
+	}
+	if r.paths[path] == nil {
+		r.paths[path] = new(Path)
+	}
+	p := r.paths[path]
+	r.Results.add(d, f)
+	p.Results.add(d, f)
+	if f.verdict != equal {
+		x := Example{Kind: f.kind, ID: d.id, hash: d.hash, place: d.place}
+		if r.options.Inputs {
+			x.Input = string(d.input)
+		}
+		p.example(x)
+	}
+	if f.unlike {
+		r.Unlike++
+	}
+	if r.options.Policy.isOther(d.revisions) {
+		r.OtherRevision++
+	}
+	if f.took > 0 {
+		r.logged.add(path, time.Duration(d.took))
+		r.replayed.add(path, f.took)
+		r.before.add(path, f.before)
+	}
 }
 
 var errNoMemory = errors.New("--memory: the replay would need more memory; the report has what was done until then")
@@ -184,134 +227,66 @@ func watchMemory(ctx context.Context, limit int64, cancel context.CancelCauseFun
 	}
 }
 
-// replayAll evaluates decisions with several workers.
-func replayAll(ctx context.Context, workers []*worker, decisions []*decision) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for _, w := range workers {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(decisions)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				w.replay(ctx, decisions[i])
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// A worker evaluates decisions, and adds up what it finds.
+// A worker evaluates decisions.
 type worker struct {
 	*evaluator
 	old      *evaluator // of the other policy, or nil
 	verdicts *verdicts.Set
-	inputs   bool
-
-	tracer        *tracer
-	paths         map[string]*Results
-	otherRevision uint64
-	unlike        uint64
-
-	logged, replayed, before durations
+	tracer   *tracer
 }
 
-// maxPaths limits the paths with results of their own.
-const maxPaths = 10_000
-
 func newWorker(o *Options) *worker {
-	w := &worker{
-		evaluator: newEvaluator(o.Policy, o.Timeout), verdicts: o.Read.Verdicts, inputs: o.Inputs, tracer: newTracer(o.Policy), paths: map[string]*Results{},
-		logged: newDurations(), replayed: newDurations(), before: newDurations(),
-	}
+	w := &worker{evaluator: newEvaluator(o.Policy, o.Timeout), verdicts: o.Read.Verdicts, tracer: newTracer(o.Policy)}
 	if o.Against != nil {
 		w.old = newEvaluator(o.Against, o.Timeout)
 	}
 	return w
 }
 
-// replay evaluates a decision, unless ctx has ended.
-func (w *worker) replay(ctx context.Context, d *decision) {
-	var v verdict
-	var kind string
-	switch input, err := d.parse(); {
-	case d.partial:
-		v, kind = notRepeatable, "a partial evaluation"
-	case err != nil:
-		v, kind = notRepeatable, "an input that cannot be read"
-	default:
-		v, kind = w.compare(ctx, d, input)
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	one := Results{Decisions: 1, of: map[string]float64{"": d.of, verdictNames[v]: d.of}}
-	*[...]*uint64{equal: &one.Equal, changed: &one.Changed, apart: &one.Apart, notRepeatable: &one.NotRepeatable}[v] = 1
-	if v != equal {
-		x := Example{Kind: kind, ID: d.id, hash: d.hash, place: d.place}
-		if w.inputs {
-			x.Input = string(d.input)
-		}
-		one.Kinds, one.Examples, one.of[kind] = map[string]uint64{kind: 1}, []Example{x}, d.of
-	}
-	w.resultsOf(d.path).add(&one)
-	if w.isOther(d.revisions) {
-		w.otherRevision++
-	}
+// A finding is what became of a decision.
+type finding struct {
+	verdict
+	kind   string // of a change, or a reason
+	unlike bool   // the other policy has another result than the log
+	// What the evaluation takes with the policy and with the other one, or 0 if
+	// there is nothing to evaluate.
+	took, before time.Duration
 }
 
-// compare evaluates a decision, and compares the result with the log's, or with
+// replay evaluates a decision, and compares the result with the log's, or with
 // that of the other policy. The two policies take turns in going first.
-func (w *worker) compare(ctx context.Context, d *decision, input ast.Value) (v verdict, kind string) {
-	var a, before answer
+func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
+	input, err := d.parse()
+	logged, err2 := d.logged()
+	switch {
+	case d.partial:
+		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
+	case err != nil:
+		return finding{verdict: notRepeatable, kind: "an input that cannot be read"}
+	case err2 != nil:
+		return finding{verdict: notRepeatable, kind: "a result that cannot be read"}
+	}
+	var before answer
 	if w.old != nil && d.hash&1 == 0 {
 		before = w.old.evaluate(ctx, d, input)
 	}
-	a = w.evaluate(ctx, d, input)
-	if w.old != nil && d.hash&1 == 1 {
-		before = w.old.evaluate(ctx, d, input)
-	}
-	if ctx.Err() != nil {
-		return v, ""
-	}
-	w.logged.add(d.path, time.Duration(d.took))
-	w.replayed.add(d.path, a.took)
-	logged, err := d.logged()
-	if err != nil {
-		return notRepeatable, "a result that cannot be read"
-	}
+	a := w.evaluate(ctx, d, input)
 	if w.old == nil {
-		v, kind = w.judge(d, &logged, &a, true)
+		f.verdict, f.kind = w.judge(d, &logged, &a, true)
 	} else {
-		w.before.add(d.path, before.took)
-		if v, _ := w.judge(d, &logged, &before, true); v == changed {
-			w.unlike++
+		if d.hash&1 == 1 {
+			before = w.old.evaluate(ctx, d, input)
 		}
-		v, kind = w.judge(d, &before, &a, false)
+		v, _ := w.judge(d, &logged, &before, true)
+		f.unlike = v == changed
+		f.verdict, f.kind = w.judge(d, &before, &a, false)
 	}
-	w.trace(ctx, d, input, &a)
-	return v, kind
-}
-
-// trace evaluates a decision again, and measures how long each line takes. a is
-// the answer of the evaluation before, which was not traced.
-func (w *worker) trace(ctx context.Context, d *decision, input ast.Value, a *answer) {
-	if a.took == 0 || ctx.Err() != nil {
-		return
+	if a.took > 0 && (a.value != nil || a.err != nil || w.has(d)) {
+		f.took, f.before = a.took, before.took
+		w.tracer.begin(d.path, d.of)
+		w.tracer.end(w.evaluate(ctx, d, input, w.tracer).took, a.took)
 	}
-	w.tracer.begin(d.path, d.of)
-	if traced := w.evaluate(ctx, d, input, w.tracer); ctx.Err() == nil {
-		w.tracer.end(traced.took, a.took)
-	}
-}
-
-func (w *worker) resultsOf(path string) *Results {
-	r := w.paths[path]
-	if r == nil {
-		if len(w.paths) >= maxPaths {
-			path = rollup.Other
-		}
-		r = cmp.Or(w.paths[path], new(Results))
-		w.paths[path] = r
-	}
-	return r
+	return f
 }
 
 // isOther reports whether none of a decision's revisions, which are written as
@@ -321,14 +296,4 @@ func (p *Policy) isOther(revisions []byte) bool {
 	return len(p.revisions) > 0 && len(revisions) > 0 && !slices.ContainsFunc(p.revisions, func(r string) bool {
 		return strings.Contains(all, "="+r+",") || strings.Contains(all, ","+r+",")
 	})
-}
-
-// merge adds what another worker has found.
-func (w *worker) merge(o *worker) error {
-	for path, r := range o.paths {
-		w.resultsOf(path).add(r)
-	}
-	w.otherRevision += o.otherRevision
-	w.unlike += o.unlike
-	return cmp.Or(w.logged.Merge(o.logged.Groups), w.replayed.Merge(o.replayed.Groups), w.before.Merge(o.before.Groups))
 }

@@ -207,7 +207,7 @@ size := 1`))
 		{"p/size", `"input":{},"result":2,"nd_builtin_cache":{"gone":1}`, "an error that the log lacks: other"},
 	} {
 		r := replayed(t, event(1, "none", `"result":true`)+strings.ReplaceAll(event(7, c.path, c.rest), `\\\\\"`, `\"`), Options{Policy: p, Timeout: time.Second, All: true})
-		x := r.Paths[slices.IndexFunc(r.Paths, func(p Path) bool { return p.Path != "none" })].Examples
+		x := r.Paths[slices.IndexFunc(r.Paths, func(p *Path) bool { return p.Path != "none" })].Examples
 		if len(x) != 1 || x[0].Kind != c.want || x[0].ID != "7" || x[0].Place.Line != 2 || !strings.HasSuffix(x[0].Place.File, "log") {
 			t.Errorf("%s %s: got %+v, want %s", c.path, c.rest, x, c.want)
 		}

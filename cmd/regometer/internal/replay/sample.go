@@ -5,9 +5,9 @@ package replay
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
@@ -22,14 +22,15 @@ var (
 
 // A sample has decisions that stand for all. Decisions of like paths and
 // durations are a layer. Each layer keeps the decisions with the lowest hashes,
-// as many as all others, if it has so many. So a sample keeps rare paths and the
-// slowest decisions, and does not depend on the order of the log.
+// up to a limit. So a sample keeps rare paths and the slowest decisions, and does
+// not depend on the order of the log.
 type sample struct {
-	mu     sync.Mutex
-	layers [layerPaths * layerTimes]layer
-	kept   int
-	bytes  int
-	limit  int // decisions of a layer; 0 is no limit
+	mu      sync.Mutex
+	layers  [layerPaths * layerTimes]layer
+	kept    int
+	bytes   int
+	limit   int // decisions of a layer; 0 is no limit
+	largest int // bytes of a decision; 0 is no limit
 }
 
 // A sample has fewer layers than decisions. Paths with the same hash share
@@ -62,42 +63,38 @@ func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) fu
 	}
 }
 
-// thin takes decisions out of the largest layers until the others have room.
+// thin takes out the decisions beyond the limits, and lowers the limits until the
+// others have room. The limits have the same values in any order of the log.
 func (s *sample) thin() {
-	most := 0
-	for i := range s.layers {
-		most = max(most, len(s.layers[i].kept))
-	}
-	kept := func(limit int) (n int) {
+	for {
+		s.kept, s.bytes = 0, 0
 		for i := range s.layers {
-			n += min(len(s.layers[i].kept), limit)
+			s.layers[i].cut(cmp.Or(s.limit, math.MaxInt), cmp.Or(s.largest, math.MaxInt))
+			for _, d := range s.layers[i].kept {
+				s.kept++
+				s.bytes += d.size()
+			}
 		}
-		return n
-	}
-	// The greatest limit that leaves room. It only falls when more decisions come.
-	limit := max(1, sort.Search(cmp.Or(s.limit, most), func(limit int) bool { return kept(limit+1) > sampleSize }))
-	largest := sampleBytes // what has room in a layer with one decision
-	if s.bytes > sampleBytes {
-		if limit = min(limit, most*3/4); limit == 0 {
-			limit, largest = 1, max(s.bytes/s.kept-1, sampleBytes/len(s.layers))
-		}
-	}
-	s.limit = limit
-	s.kept, s.bytes = 0, 0
-	for i := range s.layers {
-		l := &s.layers[i]
-		if len(l.kept) > limit {
-			slices.SortFunc(l.kept, func(a, b *decision) int { return cmp.Compare(a.hash, b.hash) })
-			clear(l.kept[limit:])
-			l.kept = l.kept[:limit]
-			l.last = max(1, l.kept[limit-1].hash)
-		}
-		l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size() > largest })
-		s.kept += len(l.kept)
-		for _, d := range l.kept {
-			s.bytes += d.size()
+		switch {
+		case s.kept <= sampleSize && s.bytes <= sampleBytes:
+			return
+		case s.limit == 1:
+			s.largest = cmp.Or(s.largest, sampleBytes) / 2
+		default:
+			s.limit = max(1, cmp.Or(s.limit, sampleSize)*31/32)
 		}
 	}
+}
+
+// cut takes out the decisions beyond the limits.
+func (l *layer) cut(limit, largest int) {
+	if len(l.kept) > limit {
+		slices.SortFunc(l.kept, func(a, b *decision) int { return cmp.Compare(a.hash, b.hash) })
+		clear(l.kept[limit:])
+		l.kept = l.kept[:limit]
+		l.last = max(1, l.kept[limit-1].hash)
+	}
+	l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size() > largest })
 }
 
 // decisions returns the decisions of the sample, sorted by hash.

@@ -49,7 +49,7 @@ func (t Threshold) IsTime() bool { return t.kind == "" }
 // Checks returns the thresholds as checks, which fail if they are exceeded or
 // cannot be judged, and then what changed.
 func (r *Report) Checks([]string) (all []output.Check) {
-	for _, t := range r.thresholds {
+	for _, t := range r.options.Thresholds {
 		if t.IsTime() {
 			continue
 		}
@@ -60,7 +60,10 @@ func (r *Report) Checks([]string) (all []output.Check) {
 			c.Failed = 100*n/of > t.limit*(1+rounding)
 		}
 		if c.Failed {
-			c.Texts = []string{fmt.Sprintf("%s of %s%s", count(n), text.Plural(uint64(math.Round(of)), "decision"), r.estimate())}
+			c.Texts = []string{fmt.Sprintf("%s of %s", count(n), text.Plural(uint64(math.Round(of)), "decision"))}
+			if !r.All {
+				c.Texts[0] += " (estimated from the sample)"
+			}
 		}
 		if t.kind != verdictNames[apart] && t.kind != verdictNames[notRepeatable] && r.Equal+r.Changed == 0 {
 			c.Failed, c.Texts = true, []string{"no decision could be compared"}
@@ -68,7 +71,7 @@ func (r *Report) Checks([]string) (all []output.Check) {
 		all = append(all, c)
 	}
 	if r.Partly {
-		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(r.thresholds) > 0, Texts: []string{"The replay has only a part of the log: " + r.Unread + "."}})
+		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(r.options.Thresholds) > 0, Texts: []string{"The replay has only a part of the log: " + r.Unread + "."}})
 	}
 	changes := output.Check{Name: "changed"}
 	for _, p := range r.Paths {

@@ -53,7 +53,7 @@ func (d *durations) quantiles(path string) (q Quantiles) {
 }
 
 // report returns the durations as a report with only the times of these paths.
-func (d *durations) report(paths []Path) *report.Report {
+func (d *durations) report(paths []*Path) *report.Report {
 	var groups []report.Group
 	for _, p := range paths {
 		if g := d.Get(p.Path, true, nil); g != nil {

@@ -17,30 +17,33 @@ import (
 // way to the rule. The time from an event of the evaluator to the next belongs
 // to the line of the first.
 type tracer struct {
-	policy *Policy
-	paths  map[string]*frame // the queries, by path
-	frames int
+	policy  *Policy
+	queries map[string]*query // by path
+	others  *query            // the ways beyond maxFrames, with the time of all evaluations
+	frames  int
+	rules   []meter // by number
+	sites   map[*ast.Expr]*site
 
 	// The evaluation.
-	start     time.Time     // the first event
-	last      time.Duration // the last change, since the start
+	query     *query
+	decisions float64 // for which it stands
 	number    int
-	decisions float64
+	start     time.Time     // the first event
+	last      time.Duration // the last change of the line, since the start
+	at        *line         // where the evaluator works; the clock is read only if it changes
 	stack     []call
-	// What the evaluator works on. The clock is read only if it changes.
-	at      *line
-	builtin *meter
-	used    []*meter
-
-	exprs    map[*ast.Expr]*site
-	builtins map[string]*meter
-	rules    []meter // by number, with the time of the rules that they need
-	traced   float64 // ns: all evaluations as they were traced, and as they were not
-	plain    float64
+	reached   []*meter
 }
 
 // maxFrames limits the ways to rules. Beyond it, rules have one way each.
 const maxFrames = 50_000
+
+// A query has the ways of a path. Its evaluations took some time as they were
+// traced, and another time as they were not, both in ns.
+type query struct {
+	frame
+	traced, plain float64
+}
 
 // A frame is a rule on one way to it, or the query.
 type frame struct {
@@ -52,22 +55,22 @@ type frame struct {
 // queryRule stands for the query, which is no rule.
 const queryRule = -1
 
-// A line is a line of a frame's rule.
+// A line is a line of a frame's rule, or the calls of a built-in function in it.
 type line struct {
-	row   int
-	calls []*frame
-	meter
+	*frame
+	row         int
+	builtin     string // or ""
+	calls       []*frame
+	time, count float64 // ns as it was traced, and evaluations, of all decisions of the log
 }
 
-// A meter has the time of a line, a rule or a built-in function.
+// A meter has what evaluations need for a rule, with the rules that it needs.
 type meter struct {
-	*frame                         // of a line, or nil
-	time, count float64            // ns and evaluations, of all decisions of the log
-	spans       *exphist.Histogram // the times of a rule in evaluations, or nil
+	evaluated float64
+	spans     *exphist.Histogram // or nil
 
 	evaluation int // the number of the last evaluation, of which the rest is
-	own        time.Duration
-	n          int
+	took       time.Duration
 }
 
 // A call is a query that the evaluator evaluates: the body of a rule, or a part
@@ -81,7 +84,7 @@ type call struct {
 // A site is what the tracer knows about an expression.
 type site struct {
 	line    *line // where it was last
-	builtin *meter
+	builtin string
 	lookups []lookup
 }
 
@@ -92,32 +95,32 @@ type lookup struct {
 }
 
 func newTracer(p *Policy) *tracer {
-	return &tracer{policy: p, paths: map[string]*frame{}, exprs: map[*ast.Expr]*site{}, builtins: map[string]*meter{}, rules: make([]meter, len(p.rules))}
+	t := &tracer{policy: p, queries: map[string]*query{}, sites: map[*ast.Expr]*site{}, rules: make([]meter, len(p.rules))}
+	t.others = t.queryOf("") // which no decision has
+	return t
 }
 
 // begin begins an evaluation of a path, which stands for some decisions.
 func (t *tracer) begin(path string, decisions float64) {
-	if t.frames >= maxFrames {
-		path = "" // which no decision has
+	if t.query = t.others; t.frames < maxFrames {
+		t.query = t.queryOf(path)
 	}
-	query := t.query(path)
 	t.number++
 	t.decisions = decisions
-	t.used, t.builtin = t.used[:0], nil
-	t.at = query.line(1)
-	t.stack = append(t.stack[:0], call{frame: query, at: t.at})
+	t.reached = t.reached[:0]
+	t.at = t.query.line(1, "")
+	t.stack = append(t.stack[:0], call{frame: &t.query.frame, at: t.at})
 	t.start, t.last = time.Time{}, 0
 }
 
-// query returns the frame of the queries of a path.
-func (t *tracer) query(path string) *frame {
-	f := t.paths[path]
-	if f == nil {
-		f = &frame{rule: queryRule}
-		t.paths[path] = f
+func (t *tracer) queryOf(path string) *query {
+	q := t.queries[path]
+	if q == nil {
+		q = &query{frame: frame{rule: queryRule}}
+		t.queries[path] = q
 		t.frames++
 	}
-	return f
+	return q
 }
 
 func (*tracer) Enabled() bool               { return true }
@@ -140,7 +143,7 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 		t.enter(&e)
 	}
 	top := t.top()
-	at, called := top.at, (*meter)(nil)
+	at := top.at
 	if expr, ok := e.Node.(*ast.Expr); ok {
 		s := t.site(expr)
 		if e.Op == topdown.IndexOp {
@@ -150,46 +153,38 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 		if s.line == nil || s.line.frame != top.frame {
 			s.line = top.at
 			if expr.Location != nil && top.frame.rule != queryRule {
-				s.line = top.frame.line(expr.Location.Row)
+				s.line = top.frame.line(expr.Location.Row, s.builtin)
 			}
 		}
 		at, top.at = s.line, s.line
 		if e.Op == topdown.EvalOp {
-			t.use(&at.meter).n++
-			called = s.builtin
+			at.count += t.decisions
 		}
 	} else if len(t.stack) > 1 && (e.Op == topdown.ExitOp || e.Op == topdown.FailOp || e.Op == topdown.DuplicateOp) {
 		at = t.stack[len(t.stack)-2].at
 	}
-	if at != t.at || called != t.builtin {
+	if at != t.at {
 		t.pass(time.Since(t.start))
-		t.at, t.builtin = at, called
-	}
-	if called != nil {
-		t.use(called).n++
+		t.at = at
 	}
 }
 
 func (t *tracer) top() *call { return &t.stack[len(t.stack)-1] }
 
-// pass adds the time since the last change to the line, and to the built-in
-// function, that the evaluator has worked on.
+// pass adds the time since the last change to the line that the evaluator has
+// worked on, and to the rules on the way to it.
 func (t *tracer) pass(now time.Duration) {
 	took := now - t.last
 	t.last = now
-	t.use(&t.at.meter).own += took
-	if t.builtin != nil {
-		t.use(t.builtin).own += took
+	t.at.time += float64(took) * t.decisions
+	for f := t.at.frame; f.rule != queryRule; f = f.from.frame {
+		m := &t.rules[f.rule]
+		if m.evaluation != t.number {
+			m.evaluation, m.took = t.number, 0
+			t.reached = append(t.reached, m)
+		}
+		m.took += took
 	}
-}
-
-// use prepares a meter for the evaluation.
-func (t *tracer) use(m *meter) *meter {
-	if m.evaluation != t.number {
-		m.evaluation, m.own, m.n = t.number, 0, 0
-		t.used = append(t.used, m)
-	}
-	return m
 }
 
 // enter begins the query of an event, or begins it again.
@@ -202,15 +197,15 @@ func (t *tracer) enter(e *topdown.Event) {
 	if rule, ok := e.Node.(*ast.Rule); ok {
 		if number, ok := t.policy.numbers[rule]; ok {
 			next.frame = t.callee(from.at, number)
-			next.at = next.frame.line(rule.Location.Row)
+			next.at = next.frame.line(rule.Location.Row, "")
 			if e.Op == topdown.EnterOp {
-				t.use(&t.rules[number]).n++
+				t.rules[number].evaluated += t.decisions
 			}
 		}
 	}
 	// An expression comes first if its query has ended and goes on without a redo.
-	if expr, ok := e.Node.(*ast.Expr); ok && t.exprs[expr] != nil && t.exprs[expr].line != nil {
-		next.at = t.exprs[expr].line
+	if expr, ok := e.Node.(*ast.Expr); ok && t.sites[expr] != nil && t.sites[expr].line != nil {
+		next.at = t.sites[expr].line
 		next.frame = next.at.frame
 	}
 	t.stack = append(t.stack, next)
@@ -223,7 +218,7 @@ func (t *tracer) callee(from *line, rule int) *frame {
 			return f
 		}
 	}
-	if others := t.query("").line(1); t.frames >= maxFrames && from != others {
+	if others := t.others.line(1, ""); t.frames >= maxFrames && from != others {
 		return t.callee(others, rule)
 	}
 	f := &frame{rule: rule, from: from}
@@ -233,58 +228,53 @@ func (t *tracer) callee(from *line, rule int) *frame {
 }
 
 // end ends an evaluation that took some time as it was traced, and another time
-// as it was not. Only the shares of lines are those of the traced evaluation.
+// as it was not. Only the shares of lines are those of traced evaluations.
 func (t *tracer) end(traced, plain time.Duration) {
-	decisions := t.decisions
-	t.use(&t.stack[0].at.meter).own += max(0, traced-t.last) // before the first event and after the last
-	sum := max(1, t.last, traced)
-	factor := float64(plain) / float64(sum)
-	t.traced += float64(sum) * decisions
-	t.plain += float64(plain) * decisions
-	for _, m := range t.used {
-		for f := m.frame; f != nil && f.rule != queryRule; f = f.from.frame {
-			r := t.use(&t.rules[f.rule])
-			if r.own += m.own; r.spans == nil {
-				r.spans = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
-			}
-		}
+	t.at = t.stack[0].at // before the first event and after the last
+	t.pass(max(t.last, traced))
+	all := float64(max(1, t.last))
+	t.others.add(all*t.decisions, float64(plain)*t.decisions)
+	if t.query != t.others {
+		t.query.add(all*t.decisions, float64(plain)*t.decisions)
 	}
-	for _, m := range t.used {
-		m.time += float64(m.own) * factor * decisions
-		m.count += float64(m.n) * decisions
-		if m.spans != nil {
-			m.spans.Record(int64(float64(m.own) * factor))
+	for _, m := range t.reached {
+		if m.spans == nil {
+			m.spans = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 		}
+		m.spans.Record(int64(float64(m.took) * float64(plain) / all))
 	}
 }
 
+func (q *query) add(traced, plain float64) {
+	q.traced += traced
+	q.plain += plain
+}
+
 // line returns a line of a frame.
-func (f *frame) line(row int) *line {
+func (f *frame) line(row int, builtin string) *line {
 	for _, l := range f.lines {
-		if l.row == row {
+		if l.row == row && l.builtin == builtin {
 			return l
 		}
 	}
-	l := &line{row: row, meter: meter{frame: f}}
+	l := &line{frame: f, row: row, builtin: builtin}
 	f.lines = append(f.lines, l)
 	return l
 }
 
 func (t *tracer) site(expr *ast.Expr) *site {
-	s := t.exprs[expr]
+	s := t.sites[expr]
 	if s == nil {
 		s = new(site)
-		if expr.IsCall() && !expr.IsEquality() && !expr.IsAssignment() {
-			name := expr.Operator().String()
+		if expr.IsCall() {
 			// An operator takes less time than to measure it.
-			if b := ast.BuiltinMap[name]; b != nil && b.Infix == "" && t.builtins[name] == nil {
-				t.builtins[name] = new(meter)
+			if b := ast.BuiltinMap[expr.Operator().String()]; b != nil && b.Infix == "" {
+				s.builtin = b.Name
 			}
-			s.builtin = t.builtins[name]
 		}
 		const most = 100_000 // of ad-hoc queries, without end
-		if len(t.exprs) < most {
-			t.exprs[expr] = s
+		if len(t.sites) < most {
+			t.sites[expr] = s
 		}
 	}
 	return s

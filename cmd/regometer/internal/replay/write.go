@@ -120,7 +120,7 @@ func (p *Profile) RuleTable(top int) *text.Table {
 	t := newTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
 	t.Columns[6].Drop, t.Columns[7].Drop, t.Columns[8].Drop = 1, 2, 3
 	for _, x := range text.First(p.Rules, top) {
-		t.Add(x.Rule, x.place(), text.Duration(x.Own), text.Percent(x.Share), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
+		t.Add(x.Name, x.place(), text.Duration(x.Time.Time), text.Percent(x.Share), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
 			text.Count(x.Decisions), text.Duration(x.Median), text.Duration(x.P99))
 	}
 	return t
@@ -130,15 +130,15 @@ func (p *Profile) RuleTable(top int) *text.Table {
 func (p *Profile) tables(top int, scope string) []titled {
 	lines := newTable(2, "source", "place", "time", "share", "evaluated")
 	for _, x := range text.First(p.Lines, top) {
-		lines.Add(cmp.Or(x.Text, x.Rule), x.place(), text.Duration(x.Time), text.Percent(x.Share), count(x.Evaluated))
+		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), text.Percent(x.Share), count(x.Evaluated))
 	}
 	builtins := newTable(1, "built-in function", "time", "share", "calls")
 	for _, x := range text.First(p.Builtins, top) {
-		builtins.Add(x.Name, text.Duration(x.Time), text.Percent(x.Share), count(x.Calls))
+		builtins.Add(x.Name, text.Duration(x.Time), text.Percent(x.Share), count(x.Evaluated))
 	}
 	never := newTable(2, "rule", "place")
 	for _, x := range text.First(p.Unreached, top) {
-		never.Add(x.Rule, x.place())
+		never.Add(x.Name, x.place())
 	}
 	return []titled{
 		{rulesTitle, p.RuleTable(top)},
@@ -159,14 +159,7 @@ func (r *Results) kinds() []string {
 	})
 }
 
-// estimate says that a number of decisions of the log comes from a sample.
-func (r *Report) estimate() string {
-	if r.All {
-		return ""
-	}
-	return " (estimated from the sample)"
-}
-
+// scope says that something comes from a sample.
 func (r *Report) scope() string {
 	if r.All {
 		return ""
@@ -176,15 +169,22 @@ func (r *Report) scope() string {
 
 // summary says in paragraphs how many decisions are equal.
 func (r *Report) summary() (said []string) {
-	first := fmt.Sprintf("Of %s, %s evaluated again", text.Plural(r.Logged, "decision"), text.Count(r.Decisions))
-	if !r.All {
-		first += ", a sample that stands for all"
-	}
-	said = append(said, fmt.Sprintf("%s: %s equal, %s changed, %s apart, %s not repeatable.", first,
-		text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable)))
+	unread := ""
 	if r.Unread != "" {
-		said[0] += " Others could not be read: " + r.Unread + "."
+		unread = " Others could not be read: " + r.Unread + "."
 	}
+	switch {
+	case r.Decisions == 0 && r.Interrupted:
+		return []string{"Nothing was replayed, because the command was interrupted before it had read the log."}
+	case r.Decisions == 0:
+		return []string{"Nothing was replayed, because the log has no decisions that can be read and that the flags select." + unread}
+	}
+	sample := ", a sample that stands for all"
+	if r.All {
+		sample = ""
+	}
+	said = append(said, fmt.Sprintf("Of %s, %s evaluated again%s: %s equal, %s changed, %s apart, %s not repeatable.%s", text.Plural(r.Logged, "decision"),
+		text.Count(r.Decisions), sample, text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable), unread))
 	for _, what := range []string{"Changed", "Not compared"} {
 		var list []string
 		for _, kind := range r.kinds() {

@@ -86,7 +86,7 @@ func TestUnreachedText(t *testing.T) {
 		unreached     []Source
 		want          bool
 	}{{1, []Source{{}}, true}, {0, []Source{{}}, false}, {1, nil, false}} {
-		r := &Report{Results: Results{NotRepeatable: c.notRepeatable}, Profile: &Profile{Unreached: c.unreached}}
+		r := &Report{Results: Results{Decisions: 1, NotRepeatable: c.notRepeatable}, Profile: &Profile{Unreached: c.unreached}}
 		if got := strings.Contains(strings.Join(r.summary(), "\n"), "the server's may have reached more"); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}
