@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,9 +46,10 @@ type answer struct {
 	took  time.Duration // the evaluation
 	// failed says that a built-in function failed.
 	failed bool
-	// unanswered are the built-in functions that had no answer in the log, sorted.
-	unanswered []string
-	// lacking says that one of them failed for this reason.
+	// unanswered is a built-in function that had no answer in the log, or "", and
+	// clock one whose answer OPA does not always log.
+	unanswered, clock string
+	// lacking says that one failed for this reason.
 	lacking bool
 }
 
@@ -92,21 +92,25 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	if limited.Err() != nil {
 		a.err = cmp.Or(ctx.Err(), errTimeout)
 	}
+	lacks := func(name string) {
+		if name == ast.NowNanos.Name || name == ast.OPARuntime.Name {
+			a.clock = name
+		} else {
+			a.unanswered = max(a.unanswered, name)
+		}
+	}
 	for name, calls := range answers {
 		if calls.Len() > logged[name] {
-			a.unanswered = append(a.unanswered, name)
+			lacks(name)
 		}
 	}
 	for _, f := range failures { // the message begins with the name
 		name, _, _ := strings.Cut(f.Message, ":")
 		if b := ast.BuiltinMap[name]; b != nil && b.Nondeterministic {
 			a.lacking = true
-			if !slices.Contains(a.unanswered, name) {
-				a.unanswered = append(a.unanswered, name)
-			}
+			lacks(name)
 		}
 	}
-	slices.Sort(a.unanswered)
 	if a.err == nil {
 		a.value, a.err = valueOf(d, results)
 	}

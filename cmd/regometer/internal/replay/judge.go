@@ -44,12 +44,12 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 	if errors.Is(before.err, errTimeout) || errors.Is(a.err, errTimeout) {
 		return notRepeatable, "longer than --timeout"
 	}
-	unanswered := slices.Concat(before.unanswered, a.unanswered)
-	hasOnlyClocks := !slices.ContainsFunc(unanswered, func(name string) bool { return name != ast.NowNanos.Name && name != ast.OPARuntime.Name })
+	const unlogged = " without a logged answer"
+	unanswered, clock := max(before.unanswered, a.unanswered), max(before.clock, a.clock)
 	switch {
 	case !logged && (before.lacking || a.lacking): // equal results would say nothing
-		return notRepeatable, slices.Max(unanswered) + " without a logged answer"
-	case before.err == nil && a.err == nil && isSame(before.value, a.value), isSameError(before.err, a.err):
+		return notRepeatable, cmp.Or(unanswered, clock) + unlogged
+	case before.err == nil && a.err == nil && ast.Compare(before.value, a.value) == 0, isSameError(before.err, a.err):
 		return equal, ""
 	case logged && a.failed && d.code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
 		return equal, ""
@@ -57,12 +57,12 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 		return apart, "a masked input"
 	case logged && d.hides("result"):
 		return apart, "a masked result"
-	case !hasOnlyClocks:
-		return notRepeatable, slices.Max(unanswered) + " without a logged answer"
+	case unanswered != "":
+		return notRepeatable, unanswered + unlogged
 	case !logged:
 		return changed, changeOf(w.outcomeOf(d, before), w.outcomeOf(d, a))
-	case unanswered != nil:
-		return apart, unanswered[0] + " without a logged answer"
+	case clock != "":
+		return apart, clock + unlogged
 	case d.outcome == outcome.Cancelled:
 		return notRepeatable, "the client left"
 	case a.err != nil:
@@ -79,11 +79,6 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 
 // lacksPath is the reason of decisions whose evaluation has nothing to evaluate.
 const lacksPath = "a path that the policy lacks"
-
-// isSame reports whether two values are the same, or both undefined.
-func isSame(a, b ast.Value) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Compare(b) == 0
-}
 
 // isSameError reports whether there are two errors with the same code, or with
 // no code that is known.

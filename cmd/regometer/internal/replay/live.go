@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -37,9 +38,9 @@ type Live struct {
 	log                    *slog.Logger
 	readers                chan struct{} // has an element for each request for a profile
 
+	child   atomic.Pointer[rpc.Client] // nil if there is none
 	mu      sync.Mutex
 	offered collect.Draw
-	child   *rpc.Client        // nil if there is none
 	end     context.CancelFunc // ends the process
 }
 
@@ -118,9 +119,9 @@ func (l *Live) run(ctx context.Context) (err error) {
 		return err
 	}
 	child := rpc.NewClient(pipes{out, in})
-	l.setChild(child)
+	l.child.Store(child)
 	defer func() {
-		l.setChild(nil)
+		l.child.Store(nil)
 		_ = child.Close()
 		kill()
 		err = cmp.Or(cmd.Wait(), err)
@@ -145,12 +146,6 @@ func (l *Live) run(ctx context.Context) (err error) {
 		sleep(ctx, 100*time.Millisecond)
 	}
 	return ctx.Err()
-}
-
-func (l *Live) setChild(child *rpc.Client) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.child = child
 }
 
 // take returns the events that were offered, and how many decisions each of them
@@ -181,11 +176,8 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("%d other requests wait for a profile", mostReaders), http.StatusServiceUnavailable)
 		return
 	}
-	l.mu.Lock()
-	child := l.child
-	l.mu.Unlock()
 	text, err := []byte(nil), errors.New("it has ended")
-	if child != nil {
+	if child := l.child.Load(); child != nil {
 		err = child.Call("Live.Profile", seconds, &text)
 	}
 	if err != nil {
