@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"math"
@@ -63,6 +64,13 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false) // a threshold has a >
 	return e.Encode(out)
+}
+
+// MarshalJSON returns what WriteJSON writes.
+func (c *Comparison) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	err := c.WriteJSON(&b)
+	return b.Bytes(), err
 }
 
 func (c *Comparison) rowsJSON(rows []Row) []json.RawMessage {

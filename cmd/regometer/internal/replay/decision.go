@@ -37,6 +37,7 @@ type decision struct {
 	input, result, cache, labels, revisions []byte
 	masked                                  []byte // the pointers to what a mask policy has hidden
 	partial                                 bool   // a partial evaluation
+	size                                    int    // bytes, about
 }
 
 // durationOf returns the logged duration of an event's evaluation, or 0.
@@ -51,20 +52,18 @@ func durationOf(e *logread.Event, key func(metric int32) string) int64 {
 
 // newDecision copies an event.
 func newDecision(e *logread.Event, took int64, place func() report.Place) *decision {
-	d := &decision{
-		place: place, id: string(e.DecisionID), path: string(e.Path), hash: hashOf(e), of: 1, time: e.Time, outcome: e.Outcome, code: e.Code, took: took,
-		input: bytes.Clone(e.Input), result: bytes.Clone(e.Result), cache: bytes.Clone(e.Cache), labels: bytes.Clone(e.Labels),
-		revisions: bytes.Clone(e.BundleRevisions()), masked: bytes.Join([][]byte{e.Erased, e.Masked}, nil),
+	d := &decision{place: place, path: string(e.Path), hash: hashOf(e), of: 1, time: e.Time, outcome: e.Outcome, code: e.Code, took: took, size: 300 + len(e.Path)}
+	keep := func(text []byte) []byte {
+		d.size += len(text)
+		return bytes.Clone(text)
 	}
 	if query := logread.Field(e.Text, "query"); query != nil {
-		d.query = string(logread.Meaning(query))
+		d.query = string(keep(logread.Meaning(query)))
 	}
+	d.id, d.input, d.result, d.cache, d.labels = string(keep(e.DecisionID)), keep(e.Input), keep(e.Result), keep(e.Cache), keep(e.Labels)
+	d.revisions, d.masked = keep(e.BundleRevisions()), keep(bytes.Join([][]byte{e.Erased, e.Masked}, nil))
 	d.partial = bytes.Contains(logread.Field(logread.Field(e.Text, "custom"), "type"), []byte("compile"))
 	return d
-}
-
-func (d *decision) size() int {
-	return 300 + len(d.id) + len(d.path) + len(d.query) + len(d.input) + len(d.result) + len(d.cache) + len(d.labels) + len(d.revisions) + len(d.masked)
 }
 
 // hides reports whether a mask policy has hidden a field of the event, or a part

@@ -178,22 +178,22 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*rego.PreparedEv
 	return &query, nil
 }
 
-// queryOf returns the query of a decision. The segments of a path are those of
-// its URL.
+// queryOf returns the query of a decision.
 func queryOf(d *decision) (ast.Body, error) {
-	switch d.path {
-	case outcome.Query:
+	if d.path == outcome.Query {
 		return ast.ParseBody(d.query)
-	case outcome.AllData:
-		return ast.NewBody(ast.NewExpr(ast.NewTerm(ast.DefaultRootRef))), nil
 	}
 	ref, err := refOf(d.path)
 	return ast.NewBody(ast.NewExpr(ast.NewTerm(ref))), err
 }
 
-// refOf returns what a path of a server's data API refers to.
+// refOf returns what a path of a server's data API refers to. The segments of a
+// path are those of its URL.
 func refOf(path string) (ast.Ref, error) {
 	ref := ast.DefaultRootRef.Copy()
+	if path == outcome.AllData {
+		return ref, nil
+	}
 	for name := range strings.SplitSeq(path, "/") {
 		if plain, err := url.PathUnescape(name); err == nil {
 			name = plain

@@ -67,7 +67,7 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 	p.walk(func(path string, l *line, time float64) {
 		var way []string // to the query
 		for at := l; at.rule != queryRule; at = at.from {
-			way = append(way, strings.TrimPrefix(p.tracers[0].policy.rules[at.rule].name, "data."))
+			way = append(way, strings.TrimPrefix(p.tracers[0].policy.rules[at.rule].Name, "data."))
 		}
 		at := root.need(cmp.Or(text.Visible(path), "other ways"))
 		at.total += time

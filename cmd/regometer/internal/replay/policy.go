@@ -40,9 +40,7 @@ type Policy struct {
 
 // A rule is a definition of a rule, as one of several, or an else.
 type rule struct {
-	name string // such as data.rbac.allow
-	file string
-	row  int
+	Source
 	rows []int // of its expressions, sorted
 }
 
@@ -150,7 +148,7 @@ func (p *Policy) number() {
 	slices.SortFunc(all, func(a, b *ast.Rule) int { return a.Location.Compare(b.Location) })
 	for i, r := range all {
 		p.numbers[r] = i
-		x := rule{name: r.Ref().GroundPrefix().String(), file: r.Location.File, row: r.Location.Row}
+		x := rule{Source: Source{r.Ref().GroundPrefix().String(), r.Location.File, r.Location.Row}}
 		ast.WalkExprs(r.Body, func(e *ast.Expr) bool {
 			if e.Location != nil {
 				x.rows = append(x.rows, e.Location.Row)

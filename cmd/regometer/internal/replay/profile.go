@@ -43,8 +43,7 @@ type Time struct {
 	Source
 	Text      string  `json:"text,omitempty"` // of a line
 	Time      float64 `json:"time"`           // without the rules that it needs
-	Share     float64 `json:"share"`
-	Evaluated float64 `json:"evaluated"` // times; of a line, its expressions
+	Evaluated float64 `json:"evaluated"`      // times; of a line, its expressions
 }
 
 // RuleTime is the time of a definition of a rule.
@@ -102,7 +101,7 @@ func profileOf(all ...*tracer) (*Profile, error) {
 	p.walk(func(_ string, l *line, time float64) {
 		at := Source{Name: queryName}
 		if l.rule != queryRule {
-			at = policy.rules[l.rule].source(l.row)
+			at = policy.rules[l.rule].line(l.row)
 			rules[l.rule].Time.Time += time
 		}
 		for f := l.frame; f.rule != queryRule; f = f.from.frame {
@@ -113,17 +112,16 @@ func profileOf(all ...*tracer) (*Profile, error) {
 			add(builtins, Source{Name: l.builtin}, time, l.count)
 		}
 	})
-	whole := max(1, p.Time)
-	p.Tracer = traced / whole
+	p.Tracer = traced / max(1, p.Time)
 	for i := range rules {
 		if r, s := &rules[i], &spans[i]; s.Count() > 0 {
-			r.Source, r.Share, r.Decisions, r.Median, r.P99 = policy.rules[i].source(0), r.Time.Time/whole, s.Count(), s.Quantile(0.5), s.Quantile(0.99)
+			r.Source, r.Decisions, r.Median, r.P99 = policy.rules[i].Source, s.Count(), s.Quantile(0.5), s.Quantile(0.99)
 			p.Rules = append(p.Rules, *r)
 		}
 	}
 	slices.SortFunc(p.Rules, func(a, b RuleTime) int { return compareTimes(a.Time, b.Time) })
 	p.Unreached = policy.unreached(spans, lines)
-	p.Lines, p.Builtins = timesOf(lines, whole), timesOf(builtins, whole)
+	p.Lines, p.Builtins = timesOf(lines), timesOf(builtins)
 	for i := range p.Lines {
 		p.Lines[i].Text = policy.text(p.Lines[i].Source)
 	}
@@ -140,9 +138,8 @@ func add(to map[Source]*Time, at Source, time, evaluated float64) {
 }
 
 // timesOf returns times, of which the greatest come first.
-func timesOf(of map[Source]*Time, whole float64) (all []Time) {
+func timesOf(of map[Source]*Time) (all []Time) {
 	for _, t := range of {
-		t.Share = t.Time / whole
 		all = append(all, *t)
 	}
 	slices.SortFunc(all, compareTimes)
@@ -153,8 +150,8 @@ func compareTimes(a, b Time) int {
 	return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
 }
 
-// source returns the place of a line of the rule, or of the rule itself for 0.
-func (r *rule) source(row int) Source { return Source{r.name, r.file, cmp.Or(row, r.row)} }
+// line returns the place of a line of the rule.
+func (r *rule) line(row int) Source { return Source{r.Name, r.File, row} }
 
 // queryName is the name of the query, which is no rule.
 const queryName = "(query)"
@@ -189,15 +186,15 @@ func (p *Policy) unreached(reached []exphist.Snapshot, lines map[Source]*Time) (
 	var rest []Source
 	for i := range p.rules {
 		r := &p.rules[i]
-		if strings.HasSuffix(r.file, "_test.rego") {
+		if strings.HasSuffix(r.File, "_test.rego") {
 			continue
 		}
 		if reached[i].Count() == 0 {
-			rules = append(rules, r.source(0))
+			rules = append(rules, r.Source)
 			continue
 		}
 		for _, row := range r.rows {
-			if at := r.source(row); lines[at] == nil {
+			if at := r.line(row); lines[at] == nil {
 				rest = append(rest, at)
 			}
 		}
@@ -225,7 +222,7 @@ func (p *Profile) pprof() *profile.Profile {
 			f = &profile.Function{ID: uint64(len(functions) + 1), Name: queryName}
 			if l.rule != queryRule {
 				r := &p.tracers[0].policy.rules[l.rule]
-				f.Name, f.Filename, f.StartLine = r.name, r.file, int64(r.row)
+				f.Name, f.Filename, f.StartLine = r.Name, r.File, int64(r.Line)
 			}
 			f.SystemName = f.Name
 			functions[l.rule] = f

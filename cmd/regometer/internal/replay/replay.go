@@ -62,7 +62,7 @@ type Report struct {
 	Paths   []*Path  `json:"paths"` // by number of decisions
 	Profile *Profile `json:"profile"`
 
-	Times  *compare.Comparison `json:"-"` // with those of the other policy
+	Times  *compare.Comparison `json:"times,omitempty"` // with those of the other policy
 	Inputs *report.Inputs      `json:"-"`
 
 	mu                       sync.Mutex // protects the counts, and:
@@ -261,10 +261,8 @@ func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 	switch {
 	case d.partial:
 		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
-	case err != nil:
-		return finding{verdict: notRepeatable, kind: "an input that cannot be read"}
-	case err2 != nil:
-		return finding{verdict: notRepeatable, kind: "a result that cannot be read"}
+	case err != nil || err2 != nil:
+		return finding{verdict: notRepeatable, kind: "an input or a result that is no JSON"}
 	}
 	var before answer
 	if w.old != nil && d.hash&1 == 0 {

@@ -57,7 +57,7 @@ func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) fu
 	d := newDecision(e, took, place(e))
 	l.kept = append(l.kept, d)
 	s.kept++
-	s.bytes += d.size()
+	s.bytes += d.size
 	if s.kept > sampleSize*5/4 || s.bytes > sampleBytes {
 		s.thin()
 	}
@@ -72,7 +72,7 @@ func (s *sample) thin() {
 			s.layers[i].cut(cmp.Or(s.limit, math.MaxInt), cmp.Or(s.largest, math.MaxInt))
 			for _, d := range s.layers[i].kept {
 				s.kept++
-				s.bytes += d.size()
+				s.bytes += d.size
 			}
 		}
 		switch {
@@ -94,7 +94,7 @@ func (l *layer) cut(limit, largest int) {
 		l.kept = l.kept[:limit]
 		l.last = max(1, l.kept[limit-1].hash)
 	}
-	l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size() > largest })
+	l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size > largest })
 }
 
 // decisions returns the decisions of the sample, sorted by hash.

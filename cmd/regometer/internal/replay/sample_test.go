@@ -121,7 +121,7 @@ func TestSampleBytes(t *testing.T) {
 	}
 	size, kept := 0, sampled(all)
 	for _, d := range kept {
-		size += d.size()
+		size += d.size
 	}
 	if size > sampleBytes || len(kept) < 200 {
 		t.Errorf("%d decisions take %d bytes", len(kept), size)

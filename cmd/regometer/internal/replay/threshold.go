@@ -54,11 +54,12 @@ func (r *Report) Checks([]string) (all []output.Check) {
 			continue
 		}
 		n, of := r.of[t.kind], r.of[""] // estimated decisions of the log
-		const rounding = 1e-9           // of the sum of weights
-		c := output.Check{Name: t.text, Failed: of == 0 || n > t.limit*(1+rounding)}
-		if t.share && of > 0 {
-			c.Failed = 100*n/of > t.limit*(1+rounding)
+		limit := t.limit
+		if t.share {
+			limit *= of / 100
 		}
+		const rounding = 1e-9 // of the sum of weights
+		c := output.Check{Name: t.text, Failed: of == 0 || n > limit*(1+rounding)}
 		if c.Failed {
 			c.Texts = []string{fmt.Sprintf("%s of %s", count(n), text.Plural(uint64(math.Round(of)), "decision"))}
 			if !r.All {

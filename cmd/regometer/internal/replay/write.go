@@ -4,7 +4,6 @@
 package replay
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -21,19 +20,10 @@ import (
 
 // WriteJSON writes the whole report as JSON. The error is that of w.
 func (r *Report) WriteJSON(w io.Writer) error {
-	var times bytes.Buffer
-	if r.Times != nil {
-		if err := r.Times.WriteJSON(&times); err != nil {
-			return err
-		}
-	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(struct {
-		*Report
-		Times json.RawMessage `json:"times,omitempty"` // as regometer compare writes them
-	}{r, times.Bytes()})
+	return e.Encode(r)
 }
 
 // Write writes the report for people.
@@ -120,21 +110,24 @@ func (p *Profile) RuleTable(top int) *text.Table {
 	t := newTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
 	t.Columns[6].Drop, t.Columns[7].Drop, t.Columns[8].Drop = 1, 2, 3
 	for _, x := range text.First(p.Rules, top) {
-		t.Add(x.Name, x.place(), text.Duration(x.Time.Time), text.Percent(x.Share), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
+		t.Add(x.Name, x.place(), text.Duration(x.Time.Time), p.share(x.Time), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
 			text.Count(x.Decisions), text.Duration(x.Median), text.Duration(x.P99))
 	}
 	return t
 }
 
+// share writes the share of a time.
+func (p *Profile) share(t Time) string { return text.Percent(t.Time / max(1, p.Time)) }
+
 // tables returns the tables of times, and the rules that were not reached.
 func (p *Profile) tables(top int, scope string) []titled {
 	lines := newTable(2, "source", "place", "time", "share", "evaluated")
 	for _, x := range text.First(p.Lines, top) {
-		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), text.Percent(x.Share), count(x.Evaluated))
+		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), p.share(x), count(x.Evaluated))
 	}
 	builtins := newTable(1, "built-in function", "time", "share", "calls")
 	for _, x := range text.First(p.Builtins, top) {
-		builtins.Add(x.Name, text.Duration(x.Time), text.Percent(x.Share), count(x.Evaluated))
+		builtins.Add(x.Name, text.Duration(x.Time), p.share(x), count(x.Evaluated))
 	}
 	never := newTable(2, "rule", "place")
 	for _, x := range text.First(p.Unreached, top) {
