@@ -11,6 +11,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/verdicts"
@@ -49,7 +50,7 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 	switch {
 	case !logged && (before.lacking || a.lacking): // equal results would say nothing
 		return notRepeatable, cmp.Or(unanswered, clock) + unlogged
-	case before.err == nil && a.err == nil && ast.Compare(before.value, a.value) == 0, isSameError(before.err, a.err):
+	case before.err == nil && a.err == nil && isSame(before.value, a.value), isSameError(before.err, a.err):
 		return equal, ""
 	case logged && a.failed && d.code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
 		return equal, ""
@@ -79,6 +80,20 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 
 // lacksPath is the reason of decisions whose evaluation has nothing to evaluate.
 const lacksPath = "a path that the policy lacks"
+
+// isSame reports whether two values are the same, or both undefined. The second
+// one may have texts that are not UTF-8, which the JSON of a log cannot have.
+func isSame(a, b ast.Value) bool {
+	if ast.Compare(a, b) == 0 || a == nil || b == nil {
+		return ast.Compare(a, b) == 0
+	}
+	x, err := ast.JSON(b)
+	if err != nil {
+		return false
+	}
+	b, err = ast.InterfaceToValue(util.MustUnmarshalJSON(util.MustMarshalJSON(x)))
+	return err == nil && ast.Compare(a, b) == 0
+}
 
 // isSameError reports whether there are two errors with the same code, or with
 // no code that is known.

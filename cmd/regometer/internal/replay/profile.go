@@ -120,7 +120,9 @@ func profileOf(all ...*tracer) (*Profile, error) {
 		}
 	}
 	slices.SortFunc(p.Rules, func(a, b RuleTime) int { return compareTimes(a.Time, b.Time) })
-	p.Unreached = policy.unreached(spans, lines)
+	if p.Time > 0 { // else nothing was evaluated
+		p.Unreached = policy.unreached(spans, lines)
+	}
 	p.Lines, p.Builtins = timesOf(lines), timesOf(builtins)
 	for i := range p.Lines {
 		p.Lines[i].Text = policy.text(p.Lines[i].Source)

@@ -279,7 +279,7 @@ func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 		f.unlike = v == changed
 		f.verdict, f.kind = w.judge(d, &before, &a, false)
 	}
-	if a.took > 0 && (a.value != nil || a.err != nil || w.has(d)) {
+	if ctx.Err() == nil && a.took > 0 && (a.value != nil || a.err != nil || w.has(d)) {
 		f.took, f.before = a.took, before.took
 		w.tracer.begin(d.path, d.of)
 		w.tracer.end(w.evaluate(ctx, d, input, w.tracer).took, a.took)

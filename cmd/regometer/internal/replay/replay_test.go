@@ -52,6 +52,13 @@ conflict := input.list[_]
 number := to_number(input.user)
 evaluation := {"decision": allow, "context": {"reasons": deny}}
 evaluations := {"evaluations": [{"decision": e.subject.id == "alice"} | some e in input.evaluations]}
+blob := base64.decode("gICA") # not UTF-8
+nest := {{1, {2, 3}}, {3}}
+grade := "a" if { input.number > 10 } else := "b" if { input.number > 5 } else := "c"
+then := now if now := time.now_ns() with time.now_ns as 5
+templated := $"x {input.number}"
+deep.a[name].b := {name} if { some name in names }
+odd := [1e3, 0.1 + 0.2, -0, 10 / 3, 123456789012345678901234567890 * 3, sprintf("%d", [9007199254740993])]
 filter if input.fruits.colour == input.colour
 `
 
@@ -75,6 +82,13 @@ var everyRequest = []request{
 	`/v1/data/every/my-policy/labels {"input": {}}`,
 	`/v1/data/every/my-policy/evaluation {"input": {"user": "bob"}}`, // as AuthZEN asks
 	`/v1/data/every/my-policy/evaluations {"input": {"evaluations": [{"subject": {"id": "alice"}}, {"subject": {"id": "bob"}}]}}`,
+	`/v1/data/every/my-policy/blob {}`,
+	`/v1/data/every/my-policy/nest {"input": null}`,
+	`/v1/data/every/my-policy/grade {"input": {"number": 7}}`,
+	`/v1/data/every/my-policy/then {}`,
+	`/v1/data/every/my-policy/templated {"input": {"number": 1.50e2}}`,
+	`/v1/data/every/my-policy/deep/a/erin`,
+	`/v1/data/every/my-policy/odd {"input": {"\u0000": "\ud800", "a": 1, "a": 2}}`,
 	`/v1/data/every/gone {"input": {}}`,
 	`/v1/data/names/0`,
 	`/v1/data/names/0/x`,

@@ -59,7 +59,7 @@ func (r *Report) tables(top int) []titled {
 	paths := newTable(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")
 	for _, p := range text.First(r.Paths, top) {
 		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
-			text.Duration(p.Replayed.Median), text.Duration(p.Logged.Median), text.Duration(p.Replayed.P99), text.Duration(p.Logged.P99))
+			duration(p.Replayed.Median), duration(p.Logged.Median), duration(p.Replayed.P99), duration(p.Logged.P99))
 	}
 	all := []titled{{"Results" + r.scope(), paths}, {"Decisions that are not equal", r.differences(top)}}
 	if r.Times != nil {
@@ -141,6 +141,14 @@ func (p *Profile) tables(top int, scope string) []titled {
 	}
 }
 
+// duration writes a duration, which nothing has if it is 0.
+func duration(ns float64) string {
+	if ns == 0 {
+		return text.None
+	}
+	return text.Duration(ns)
+}
+
 // count writes an estimated number.
 func count(n float64) string { return text.Count(uint64(math.Round(n))) }
 
@@ -168,7 +176,7 @@ func (r *Report) summary() (said []string) {
 	}
 	switch {
 	case r.Decisions == 0 && r.Interrupted:
-		return []string{"Nothing was replayed, because the command was interrupted before it had read the log."}
+		return []string{"Nothing was replayed, because the command was interrupted before a decision had been evaluated."}
 	case r.Decisions == 0:
 		return []string{"Nothing was replayed, because the log has no decisions that can be read and that the flags select." + unread}
 	}

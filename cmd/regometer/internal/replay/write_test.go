@@ -93,6 +93,22 @@ func TestUnreachedText(t *testing.T) {
 	}
 }
 
+// What was not evaluated has no times, and no rule is said to be unreached by it.
+func TestNothingEvaluated(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "p.rego", usual))
+	for log, want := range map[string]string{
+		"": "Nothing was replayed, because the log has no decisions that can be read and that the flags select.\n",
+		event(1, "gone/allow", `"input":{},"result":true,"metrics":{"timer_rego_query_eval_ns":7000}`): "gone/allow          1      0        0      0               1       –           –    –           –",
+	} {
+		var b bytes.Buffer
+		noError(output.Write(&b, "table", replayed(t, log, Options{Policy: p}), output.Options{Width: 200}))
+		if !strings.Contains(b.String(), want) || strings.Contains(b.String(), "reached") {
+			t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+		}
+	}
+}
+
 // Only evaluations that evaluate something tell how long the tracer takes.
 func TestTracerTime(t *testing.T) {
 	t.Parallel()
