@@ -16,7 +16,7 @@ import (
 // ownMetrics are the metrics of the plugin itself, with their labels.
 var ownMetrics = [...]struct{ name, help, labels string }{
 	{"decision_plugin_failures_total",
-		"Decisions that Regometer's plugin could not record (panic), or could not pass to the next logger plugin (next).", "cause"},
+		"Decisions that Regometer's plugin could not record (panic).", "cause"},
 	{"decision_received_total",
 		"Decisions by their source: directly from OPA's server, or as events of its decision log.", "source"},
 	{"decision_log_events_total",
@@ -86,9 +86,7 @@ func (e *exporter) own() (all []prometheus.Metric, others int) {
 		return all, 1
 	}
 	count("decision_received_total", &c.received[fromServer], sources[fromServer])
-	for i, cause := range causes {
-		count("decision_plugin_failures_total", &c.failures[i], cause)
-	}
+	count("decision_plugin_failures_total", &c.panics, "panic")
 	if c.logged.Load() > 0 {
 		count("decision_log_events_total", &c.logged)
 	}

@@ -5,8 +5,6 @@ package collect
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"hash"
 	"io"
 	"net/http"
 	"runtime/debug"
@@ -18,51 +16,12 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// body is the body of a request. What is read from it also goes to the target,
-// if there is one, and into the digest.
-type body struct {
-	from   io.Reader
-	target *io.PipeWriter // nil if there is no target
-	hash   hash.Hash
-	err    error // of the sender
-}
-
-func newBody(from io.Reader) *body { return &body{from: from, hash: sha256.New()} }
-
-// Read implements io.Reader. It goes on even if the target wants no more, which
-// may still accept the body.
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
-	b.hash.Write(p[:n])
-	if b.target != nil && n > 0 {
-		_, _ = b.target.Write(p[:n])
-	}
-	if err != nil && err != io.EOF {
-		b.err = err
-	}
-	return n, err
-}
-
-// finish reads the rest. If the sender failed, the target must not take the
-// body for whole.
-func (b *body) finish() {
-	_, _ = io.Copy(io.Discard, b)
-	if b.target != nil {
-		_ = b.target.CloseWithError(b.err)
-	}
-}
-
 // bodyReader reads the decisions of bodies.
 type bodyReader struct {
 	reader  *logread.Reader
 	gzip    gzip.Reader
 	buffer  []byte
 	longest int // limits an event, in bytes
-
-	// long, if not nil, is for readers whose buffer is large. isLong reports
-	// whether this reader has a place there.
-	long   chan struct{}
-	isLong bool
 
 	batch    *plugin.LogBatch
 	problems map[string]uint64
@@ -86,15 +45,15 @@ const (
 	maxServers = 4096
 	maxID      = 256
 	// usualBuffer is the size of the text that is read at a time. Long events
-	// need more. A reader with more than largeBuffer needs a place, and its
-	// memory goes back to the system.
+	// need more. The memory of a reader with more than largeBuffer goes back to
+	// the system.
 	usualBuffer = 128 << 10
 	largeBuffer = 1 << 20
 )
 
-func newBodyReader(counter *plugin.LogCounter, longest int, long chan struct{}) *bodyReader {
+func newBodyReader(counter *plugin.LogCounter, longest int) *bodyReader {
 	b := &bodyReader{
-		buffer: make([]byte, usualBuffer), longest: longest, long: long, paths: map[string]string{},
+		buffer: make([]byte, usualBuffer), longest: longest, paths: map[string]string{},
 		batch: counter.NewBatch(), problems: map[string]uint64{}, servers: map[string]bool{},
 	}
 	b.reader = logread.NewReader(logread.Options{
@@ -155,7 +114,7 @@ func (b *bodyReader) begin() {
 }
 
 // read reads the decisions of a body into a batch. It returns why they cannot be
-// counted, or nil. If the sender failed, body.err is not nil.
+// counted, or nil.
 func (b *bodyReader) read(text io.Reader, encoding string, o Options) *answer {
 	defer b.reader.Reset() // it may have much text
 	b.begin()
@@ -202,12 +161,7 @@ func (b *bodyReader) read(text io.Reader, encoding string, o Options) *answer {
 // a buffer that is full.
 func (b *bodyReader) room(have int) []byte {
 	if have == len(b.buffer) {
-		size := min(2*have, b.longest) // the reader leaves less than longest
-		if size > largeBuffer && b.long != nil && !b.isLong {
-			b.long <- struct{}{}
-			b.isLong = true
-		}
-		larger := make([]byte, size)
+		larger := make([]byte, min(2*have, b.longest)) // the reader leaves less than longest
 		copy(larger, b.buffer)
 		b.buffer = larger
 	}
@@ -219,10 +173,6 @@ func (b *bodyReader) shrink() {
 	if len(b.buffer) > largeBuffer {
 		b.buffer, b.labels = make([]byte, usualBuffer), nil
 		debug.FreeOSMemory()
-	}
-	if b.isLong {
-		<-b.long
-		b.isLong = false
 	}
 }
 

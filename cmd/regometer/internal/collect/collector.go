@@ -9,9 +9,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"io"
 	"log"
 	"log/slog"
 	"net/http"
@@ -71,8 +71,8 @@ const remembered = 4096
 // Collector counts the decisions in the bodies that it gets by HTTP. It serves
 // the metrics too.
 //
-// A body of usual size waits in memory for the target. It waits as it came, and
-// holds nothing else. It is unpacked after the target has accepted it.
+// A body waits in memory for the target. It waits as it came, and holds nothing
+// else. It is unpacked after the target has accepted it.
 type Collector struct {
 	options  Options
 	timeout  time.Duration // from sending a body to its answer
@@ -83,12 +83,9 @@ type Collector struct {
 
 	waiting  atomic.Int64 // bytes of the bodies that wait
 	counting sync.WaitGroup
-	places   chan struct{}                // for bodies in memory that are unpacked and counted
-	streams  chan struct{}                // for larger bodies, which are unpacked while they go to the target
-	long     chan struct{}                // for readers of long events, which need much memory
-	readers  sync.Pool                    // of *bodyReader, which wait for work
-	uploads  sync.Pool                    // of *upload
-	repeated *lru.Cache[string, struct{}] // by digest
+	places   chan struct{}                           // for bodies that are unpacked and counted
+	readers  sync.Pool                               // of *bodyReader, which wait for work
+	repeated *lru.Cache[[sha256.Size]byte, struct{}] // by digest
 	page     http.Handler
 }
 
@@ -103,21 +100,19 @@ func New(o Options) (*Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	processors := runtime.GOMAXPROCS(0)
 	c := &Collector{
 		options: o, timeout: DefaultTimeout, registry: registry, Counter: counter, refusals: &refusals{log: o.Log},
-		places: make(chan struct{}, processors), streams: make(chan struct{}, processors), long: make(chan struct{}, processors),
+		places: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	c.metrics = newMetrics(registry, &c.waiting)
 	if o.Forward != nil {
 		c.timeout, o.Forward.took = o.Forward.timeout, newTook(registry)
 	}
-	c.repeated, _ = lru.New[string, struct{}](remembered) // it fails only for sizes below 1
-	c.readers.New = func() any { return c.newReader(c.long) }
+	c.repeated, _ = lru.New[[sha256.Size]byte, struct{}](remembered) // it fails only for sizes below 1
+	c.readers.New = func() any { return c.newReader() }
 	if o.Profiler != nil {
 		registry.MustRegister(o.Profiler)
 	}
-	c.uploads.New = func() any { return new(upload) }
 	c.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, Registry: registry})
 	return c, nil
 }
@@ -222,16 +217,23 @@ func (c *Collector) collect(w http.ResponseWriter, r *http.Request) *answer {
 	case u.isStatus():
 		u.release()
 		return c.other(r, status, true)
-	case u.whole && c.options.Forward != nil:
+	case c.options.Forward != nil:
 		return c.relay(u)
 	}
 	defer u.release()
-	return c.inTurn(u)
+	select {
+	case c.places <- struct{}{}:
+		return c.count(u)
+	case <-ctx.Done():
+		return c.unread(cmp.Or(r.Context().Err(), errTurn))
+	}
 }
 
 // unread says why a body was not read whole.
 func (c *Collector) unread(err error) *answer {
 	switch {
+	case errors.Is(err, errLarge):
+		return refusal("too_large", http.StatusRequestEntityTooLarge, "%v", err)
 	case errors.Is(err, errBusy), errors.Is(err, errTurn):
 		return refusal("busy", http.StatusServiceUnavailable, "%v", err)
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
@@ -240,8 +242,7 @@ func (c *Collector) unread(err error) *answer {
 	return refusal("sender", http.StatusBadRequest, "the body ends too early: %v", err)
 }
 
-// relay passes a whole body on, and then counts it. The answer does not wait for
-// this.
+// relay passes a body on, and then counts it. The answer does not wait for this.
 func (c *Collector) relay(u *upload) *answer {
 	a := c.options.Forward.send(u)
 	if a.reason != "" {
@@ -251,90 +252,39 @@ func (c *Collector) relay(u *upload) *answer {
 	c.counting.Go(func() {
 		defer u.release()
 		c.places <- struct{}{}
-		defer func() { <-c.places }()
-		c.read(u)
+		c.count(u)
 	})
 	return a
 }
 
-// inTurn reads a body when there is a place for it.
-func (c *Collector) inTurn(u *upload) *answer {
-	places, limit := c.places, c.timeout
-	if !u.whole {
-		places = c.streams
-	}
-	if c.options.Forward != nil {
-		limit = patience
-	}
-	ctx, cancel := context.WithTimeout(u.Context(), limit)
-	defer cancel()
-	select {
-	case places <- struct{}{}:
-		defer func() { <-places }()
-		return c.read(u)
-	case <-ctx.Done():
-		return c.unread(cmp.Or(u.Context().Err(), errTurn))
-	}
-}
-
-// read reads a body and counts it. If there is a target, it passes a larger body
-// on at the same time. The target has accepted a whole body before.
-func (c *Collector) read(u *upload) *answer {
-	body := newBody(io.MultiReader(bytes.NewReader(u.text), u.Body))
-	text := io.Reader(body)
-	var answered <-chan *answer
-	if u.whole {
-		text = bytes.NewReader(u.text) // which the unpacker knows
-		body.hash.Write(u.text)
-	} else if c.options.Forward != nil {
-		answered = c.options.Forward.start(u, body)
-	}
+// count reads a body that the target has accepted, if there is one, and counts
+// it. The caller has taken one of the places, which count gives back.
+func (c *Collector) count(u *upload) *answer {
+	defer func() { <-c.places }()
 	reader := c.readers.Get().(*bodyReader)
 	defer func() {
 		reader.shrink()
 		c.readers.Put(reader)
 	}()
-	unreadable := reader.read(text, strings.ToLower(u.Header.Get("Content-Encoding")), c.options)
-	if !u.whole {
-		body.finish()
-	}
 	a := &answer{status: http.StatusOK}
-	if answered != nil {
-		a = <-answered
-		a.id = reader.server()
-	}
-	switch {
-	case body.err != nil:
-		return c.unread(body.err)
-	case a.reason != "":
-		return a
-	case unreadable != nil:
+	if unreadable := reader.read(bytes.NewReader(u.text), strings.ToLower(u.Header.Get("Content-Encoding")), c.options); unreadable != nil {
 		unreadable.id = reader.server()
-		if c.options.Forward == nil && !isOPA(u.Request) {
-			return unreadable
-		}
-	}
-	c.count(u, reader, body, unreadable)
-	return a
-}
-
-// count counts a body that was accepted. unreadable says why its decisions do
-// not count, or is nil.
-func (c *Collector) count(u *upload, reader *bodyReader, body *body, unreadable *answer) {
-	if unreadable != nil {
 		counter := c.metrics.lost
 		if c.options.Forward != nil {
 			counter = c.metrics.uncounted
+		} else if !isOPA(u.Request) {
+			return unreadable
 		}
 		counter.WithLabelValues(unreadable.reason).Inc()
 		c.refusals.add("The decisions of an upload do not count.", u.RemoteAddr, unreadable)
-		return
+		return a
 	}
 	// OPA sends a body again if it does not get the answer.
-	if known, _ := c.repeated.ContainsOrAdd(string(body.hash.Sum(nil)), struct{}{}); known {
+	if known, _ := c.repeated.ContainsOrAdd(sha256.Sum256(u.text), struct{}{}); known {
 		c.metrics.repeated.Inc()
-		return
+		return a
 	}
 	c.countBatch(reader)
 	c.metrics.counted.Inc()
+	return a
 }

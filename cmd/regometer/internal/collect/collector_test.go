@@ -109,9 +109,6 @@ func events(id string, n int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// large is text before a body which makes it too large to wait in memory.
-var large = strings.Repeat(" ", maxWhole)
-
 func packed(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -168,7 +165,7 @@ func forwardTo(target func(*http.Request) int) *Forward {
 // on too.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	const longest, largest = 300_000, 2 * maxWhole // a reader's buffer must grow for the one, and the other goes through
+	const longest, largest = 300_000, 2 << 20 // a reader's buffer must grow for the one, and a body's for the other
 	ndjson := strings.NewReplacer("[{", "{", "},{\"labels\"", "}\n{\"labels\"", "}]", "}\n").Replace(events("n", 3))
 	vector := `[{"message":` + fmt.Sprintf("%q", strings.Trim(events("v", 1), "[]")) + `,"source_type":"file","timestamp":"2026-01-02T03:04:05Z"}]`
 	pad := func(size int) string { return strings.Repeat(" ", size-len(events("p", 1))) + events("p", 1) }
@@ -196,7 +193,7 @@ func TestBodies(t *testing.T) {
 		"not gzip":         {"gzip", events("x", 2), 0, "gzip"},
 		"cut gzip":         {"gzip", packed(events("x", 900))[:800], 0, "gzip"},
 		"other encoding":   {"br", events("x", 2), 0, "encoding"},
-		"larger":           {"", pad(largest + maxWhole), 0, "too_large"},
+		"larger":           {"", pad(largest + 1), 0, "too_large"},
 		"larger unpacked":  {"gzip", packed(pad(largest + 1)), 0, "too_large"},
 		"longer":           {"", "[" + long(longest+1) + "," + events("x", 2)[1:], 0, "event_too_large"},
 		"longer at last":   {"", events("x", 2) + "\n" + long(longest+1), 0, "event_too_large"},
@@ -258,7 +255,7 @@ func TestForward(t *testing.T) {
 		{"", nil, http.Header{"Authorization": {"Bearer secret"}}}, {"acme", nil, http.Header{"Authorization": {"Basic other"}, "X-Tenant": {"a"}}},
 		{"", secret, nil}, {"acme", secret, http.Header{"Authorization": {"Basic other"}, "X-Tenant": {"a"}}},
 	} {
-		for body, id := range map[string]string{events("a", 1): "", large + events("b", 1): "id=s1 "} {
+		for _, body := range []string{events("a", 1), strings.Repeat(" ", 5<<20) + events("b", 1)} {
 			sent := http.Header{"X-Kept": {"1", "2"}, "Content-Length": {fmt.Sprint(len(body))}, "Content-Type": {"application/json"}, "User-Agent": {opaAgent}}
 			r := request("POST", "/logs", body, "Connection", "x-hop, X-Other", "Connection", "X-Third", "X-Hop", "1", "X-Other", "1", "X-Third", "1", "Authorization", "Bearer secret")
 			for name := range strings.FieldsSeq("Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection Te Trailer Transfer-Encoding Upgrade Expect") {
@@ -282,7 +279,7 @@ func TestForward(t *testing.T) {
 				t.Errorf("OPA gets status %d, %v and %d bytes, and the time is limited to %v", w.Code, w.Header(), w.Body.Len(), timeout)
 			}
 			server.Close()
-			if got := log(); !strings.HasSuffix(got, `reason=target from=192.0.2.1 problem="the target answered with status 429" `+id+"number=1\n") {
+			if got := log(); !strings.HasSuffix(got, `reason=target from=192.0.2.1 problem="the target answered with status 429" number=1`+"\n") {
 				t.Errorf("the log has %s", got)
 			}
 			check(t, c, tally{"refused target": 1, "target 4xx": 1})
@@ -296,27 +293,30 @@ func TestForward(t *testing.T) {
 	check(t, c, tally{"refused target": 1, "target none": 1})
 }
 
-// A body that ends too early, or does not arrive in time, does not count, and the
-// target must not take it for whole. OPA must send it again.
+// A body that ends too early, or does not arrive in time, goes nowhere. OPA must
+// send it again. One that never fits is refused before it is read whole.
 func TestSenderBreaksOff(t *testing.T) {
 	t.Parallel()
-	target := forwardTo(func(r *http.Request) int {
-		if text, err := io.ReadAll(r.Body); err == nil {
-			t.Errorf("the target takes %d bytes for a body", len(text))
-		}
-		return 0
-	})
-	for err, want := range map[error]tally{io.ErrUnexpectedEOF: {"refused sender": 1, "status": 400}, os.ErrDeadlineExceeded: {"refused slow": 1, "status": 503}} {
+	target := forwardTo(func(*http.Request) int { t.Error("the target gets a part of a body"); return 0 })
+	for _, test := range []struct {
+		err    error
+		blanks int
+		want   tally
+	}{
+		{io.ErrUnexpectedEOF, 0, tally{"refused sender": 1, "status": 400}},
+		{io.ErrUnexpectedEOF, 3 << 20, tally{"refused sender": 1, "status": 400}},
+		{os.ErrDeadlineExceeded, 0, tally{"refused slow": 1, "status": 503}},
+		{nil, maxWaiting, tally{"refused too_large": 1, "status": 413}},
+	} {
 		for _, forward := range []*Forward{nil, target} {
-			for length, blanks := range map[int64]int{-1: 0, -2: maxWhole, 1000: 0, 3 * maxWhole: beginning} {
+			for _, length := range []int64{-1, int64(test.blanks) + 1000} {
 				c := newCollector(Options{Forward: forward})
-				text := strings.Repeat(" ", blanks) + events("a", 3)
-				r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(text), iotest.ErrReader(fmt.Errorf("read: %w", err))))
-				r.ContentLength = max(length, -1)
+				text := strings.Repeat(" ", test.blanks) + events("a", 3)
+				r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(text), iotest.ErrReader(fmt.Errorf("read: %w", test.err))))
+				r.ContentLength = length
 				got := tally{"status": float64(ask(c, r).Code)}
-				maps.Copy(got, tallyOf(c))
-				if delete(got, "target none"); !maps.Equal(got, want) {
-					t.Errorf("%v after %d bytes: %v, want %v", err, len(text), got, want)
+				if maps.Copy(got, tallyOf(c)); !maps.Equal(got, test.want) {
+					t.Errorf("%v after %d bytes: %v, want %v", test.err, len(text), got, test.want)
 				}
 			}
 		}
@@ -408,7 +408,7 @@ func TestThroughput(t *testing.T) {
 				time.Sleep(test.slow)
 				return 200
 			})})
-			c.places, c.streams = make(chan struct{}, test.processors), make(chan struct{}, test.processors)
+			c.places = make(chan struct{}, test.processors)
 			var senders sync.WaitGroup
 			for sender := range test.senders {
 				senders.Go(func() {
@@ -450,7 +450,7 @@ func TestWaiting(t *testing.T) {
 		}
 		time.Sleep(6 * time.Second)
 		check(t, c, tally{"refused busy": 10, "target 2xx": fits, "uncounted no_decisions": fits})
-		for _, body := range []string{events("a", 1), "x", large + " ", `{"labels":{}}`} {
+		for _, body := range []string{events("a", 1), "x", strings.Repeat(" ", 3<<20), `{"labels":{}}`} {
 			send(c, body)
 		}
 		status = 500
@@ -465,67 +465,43 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
-// An answer does not wait until a body is counted. Larger bodies do not take the
-// places of others, and do not wait long for their own.
+// An answer of the target does not wait until a body is counted. Without a
+// target, a body waits for its place until OPA would give up.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCollector(Options{Forward: forwardTo(func(r *http.Request) int {
-			must(io.Copy(io.Discard, r.Body))
-			time.Sleep(5 * time.Second)
-			return 200
-		})})
-		c.places, c.streams = make(chan struct{}, 1), make(chan struct{}, 1)
+		c := newCollector(Options{Forward: forwardTo(func(*http.Request) int { time.Sleep(5 * time.Second); return 200 })})
+		c.places = make(chan struct{}, 1)
 		c.places <- struct{}{}
-		go send(c, large+events("large", 1))
-		synctest.Wait()
-		for i := range 10 {
-			go send(c, large+events(fmt.Sprint("l", i), 1))
-		}
-		gone, leave := context.WithCancel(t.Context())
-		go ask(c, request("POST", "/", large+events("gone", 1)).WithContext(gone))
-		synctest.Wait()
-		waiting := tallyOf(c)
-		leave()
-		time.Sleep(patience)
-		synctest.Wait()
-		if n := waiting["waiting_bytes"]; n != 12*(perBody+beginning+1) || waiting["refused busy"] != 0 || tallyOf(c)["refused busy"] != 10 {
-			t.Errorf("at first there is %v, and then %v", waiting, tallyOf(c))
-		}
 		begin := time.Now()
 		for i := range 3 {
-			send(c, events(fmt.Sprint("small", i), 1))
+			send(c, events(fmt.Sprint("a", i), 1))
 		}
 		if took := time.Since(begin); took != 3*5*time.Second {
 			t.Errorf("three answers of the target take %v", took)
 		}
-		want := tally{"counted": 1, "decisions": 1, "refused busy": 10, "refused sender": 1, "servers": 1, "target 2xx": 4}
-		got := tallyOf(c)
-		if delete(got, "waiting_bytes"); !maps.Equal(got, want) {
-			t.Errorf("while there is no place the collector has %v", got)
-		}
+		gone, leave := context.WithCancel(t.Context())
+		leave()
 		if c.Wait(gone) == nil {
 			t.Error("bodies that wait count")
 		}
+		got := tallyOf(c)
+		if delete(got, "waiting_bytes"); !maps.Equal(got, tally{"target 2xx": 3}) {
+			t.Errorf("while there is no place the collector has %v", got)
+		}
 		<-c.places
-		want["counted"], want["decisions"] = 4, 4
-		check(t, c, want)
+		check(t, c, tally{"counted": 3, "decisions": 3, "servers": 1, "target 2xx": 3})
 
-		for range cap(c.long) { // readers of long events need a place there too
-			c.long <- struct{}{}
+		c = newCollector(Options{})
+		c.places = make(chan struct{}, 1)
+		c.places <- struct{}{}
+		begin = time.Now()
+		if status, took := send(c, events("b", 1)), time.Since(begin); status != 503 || took != DefaultTimeout+patience {
+			t.Errorf("without a place the status is %d after %v", status, took)
 		}
-		for range 2 { // also if a reader is used again
-			go send(c, packed(strings.Replace(events("long", 1), "{", `{"input":"`+strings.Repeat("x", 4*largeBuffer)+`",`, 1)), "Content-Encoding", "gzip")
-		}
-		time.Sleep(time.Minute)
-		if n := len(c.long); n != cap(c.long) || tallyOf(c)["counted"] != 4 {
-			t.Errorf("a body with a long event needs no place of %d", n)
-		}
-		<-c.long
-		maps.Copy(want, tally{"counted": 5, "decisions": 5, "repeated": 1, "target 2xx": 6})
-		if check(t, c, want); len(c.long) != cap(c.long)-1 {
-			t.Errorf("%d places are taken", len(c.long))
-		}
+		time.AfterFunc(time.Second, func() { <-c.places })
+		send(c, events("b", 1))
+		check(t, c, tally{"refused busy": 1, "counted": 1, "decisions": 1, "servers": 1})
 	})
 }
 
@@ -553,7 +529,7 @@ func TestTimeout(t *testing.T) {
 			{8 * time.Second, 0, time.Hour, 8 * time.Second, 0, 503, "target"},
 			{8 * time.Second, time.Second, time.Hour, 9 * time.Second, 0, 503, "target"},
 			{8 * time.Second, 7 * time.Second, time.Hour, 9500 * time.Millisecond, 0, 503, "target"},
-			{8 * time.Second, 0, time.Hour, 8 * time.Second, 2 * maxWhole, 503, "target"},
+			{8 * time.Second, 0, time.Hour, 8 * time.Second, 2 << 20, 503, "target"},
 			{8 * time.Second, 10 * time.Second, time.Hour, 10 * time.Second, 0, 503, "slow"},
 			{20 * time.Second, 0, time.Hour, 20 * time.Second, 0, 503, "target"},
 			{8 * time.Second, 0, 3 * time.Second, 3 * time.Second, 0, 400, "sender"},
@@ -775,7 +751,7 @@ func TestOtherRequests(t *testing.T) {
 		{"POST", "/status", "proxy", update, 404, tally{"other_requests status": 2}},
 		{"POST", "/base/status/partition", "proxy", update, 404, tally{"other_requests status": 2}},
 		{"POST", "/other", opaAgent, " " + update, 404, tally{"other_requests status": 2}},
-		{"POST", "/status", opaAgent, update + large, 404, tally{"other_requests status": 2}},
+		{"POST", "/status", opaAgent, update + strings.Repeat(" ", 3<<20), 404, tally{"other_requests status": 2}},
 		{"POST", "/other", "shipper", update, 200, tally{"uncounted no_decisions": 2, "target 2xx": 2}},
 		{"POST", "/status", "shipper", events("a", 1), 200, upload},
 		{"POST", "/status", opaAgent, events("b", 1), 200, upload},
@@ -807,7 +783,7 @@ func TestRedirects(t *testing.T) {
 		want     int
 	}{
 		{307, "http://y", events("a", 1), 200}, {308, "http://y", events("b", 1), 200}, {302, "http://y", events("c", 1), 302}, {303, "http://y", events("d", 1), 303},
-		{307, "", events("e", 1), 307}, {307, "http://y", large + events("f", 1), 307},
+		{307, "", events("e", 1), 307}, {307, "http://y", strings.Repeat(" ", 5<<20) + events("f", 1), 200},
 	} {
 		forward := must(NewForward("http://x", config.Config{}, DefaultTimeout))
 		forward.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -836,7 +812,7 @@ func TestRedirects(t *testing.T) {
 func TestReaderKeepsLittle(t *testing.T) {
 	t.Parallel()
 	c := newCollector(Options{})
-	reader := newBodyReader(c.Counter, DefaultEvent, c.long)
+	reader := newBodyReader(c.Counter, DefaultEvent)
 	read := func(text string) {
 		t.Helper()
 		if err := reader.read(strings.NewReader(text), "", c.options); err != nil {

@@ -84,9 +84,9 @@ func (d *Draw) Events() (all [][]byte) {
 	return all
 }
 
-// newReader returns a reader of bodies. long is that of newBodyReader.
-func (c *Collector) newReader(long chan struct{}) *bodyReader {
-	b := newBodyReader(c.Counter, int(c.options.MaxEvent), long)
+// newReader returns a reader of bodies.
+func (c *Collector) newReader() *bodyReader {
+	b := newBodyReader(c.Counter, int(c.options.MaxEvent))
 	if c.options.Profiler != nil {
 		b.draw = new(Draw)
 	}

@@ -124,22 +124,15 @@ const maxAnswer = 64 << 10
 // maxRedirects limits the redirects of a body.
 const maxRedirects = 10
 
-// send passes a whole body on, also to where the target redirects it.
+// send passes a body on, also to where the target redirects it.
 func (f *Forward) send(u *upload) *answer {
-	request := f.request(u)
-	request.ContentLength = int64(len(u.text))
-	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(u.text)), nil }
-	request.Body, _ = request.GetBody()
-	return f.do(request)
-}
-
-// request returns the request for the target, without a body.
-func (f *Forward) request(u *upload) *http.Request {
 	target := *f.url
 	target.RawPath = strings.TrimSuffix(target.EscapedPath(), "/") + notInPath.ReplaceAllStringFunc(writtenPath(u.URL), url.PathEscape)
 	target.Path, _ = url.PathUnescape(target.RawPath) // both parts were parsed before
 	target.RawQuery = u.URL.RawQuery
-	request := (&http.Request{Method: u.Method, URL: &target, Header: u.Header.Clone()}).WithContext(u.Context())
+	request := (&http.Request{Method: u.Method, URL: &target, Header: u.Header.Clone(), ContentLength: int64(len(u.text))}).WithContext(u.Context())
+	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(u.text)), nil }
+	request.Body, _ = request.GetBody()
 	for _, name := range append(strings.Split(strings.Join(u.Header["Connection"], ","), ","), hopHeaders...) {
 		request.Header.Del(strings.TrimSpace(name))
 	}
@@ -149,7 +142,7 @@ func (f *Forward) request(u *upload) *http.Request {
 	for name, value := range f.headers {
 		request.Header.Set(name, value)
 	}
-	return request
+	return f.do(request)
 }
 
 // do sends a request.
@@ -204,19 +197,4 @@ func withoutURL(err error) error {
 		return outer.Err
 	}
 	return err
-}
-
-// start begins to pass on what is read from body, and returns where the answer
-// will be. The target takes a body whose sender fails for broken off.
-func (f *Forward) start(u *upload, body *body) <-chan *answer {
-	answered := make(chan *answer, 1)
-	from, to := io.Pipe()
-	body.target = to
-	request := f.request(u)
-	request.Body, request.ContentLength = from, u.ContentLength
-	go func() {
-		answered <- f.do(request)
-		from.CloseWithError(io.ErrClosedPipe) // no more is wanted
-	}()
-	return answered
 }

@@ -48,7 +48,7 @@ func newMetrics(registry prometheus.Registerer, waiting *atomic.Int64) *metrics 
 		repeated:  with.NewCounter(prometheus.CounterOpts(opts("bodies_repeated_total", "Bodies that came again. Their decisions count once."))),
 		lost:      vector("bodies_lost_total", "reason", "Bodies of OPA that were not readable and went nowhere else.", reasons...),
 		uncounted: vector("bodies_uncounted_total", "reason", "Bodies that the target accepted, but that were not readable here.", reasons...),
-		refused:   vector("bodies_refused_total", "reason", "Bodies that were not accepted. OPA sends them again.", "busy", "path", "sender", "slow", "target", "token"),
+		refused:   vector("bodies_refused_total", "reason", "Bodies that were not accepted. OPA sends them again.", "busy", "path", "sender", "slow", "target", "token", "too_large"),
 		other:     vector("other_requests_total", "kind", "Requests of an OPA for bundles or discovery, and status updates. They get status 404.", bundle, status),
 		wrong:     vector("event_problems_total", "kind", "Problems of events, as regometer report counts them."),
 		servers:   map[string]time.Time{},

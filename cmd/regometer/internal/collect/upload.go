@@ -12,66 +12,63 @@ import (
 )
 
 const (
-	// maxWhole is the size of the largest body that waits in memory, in bytes.
-	// OPA's default is 32 KiB.
-	maxWhole = 1 << 20
-	// maxWaiting limits the bytes of all bodies that wait. Each counts perBody
-	// bytes more, for the connections to the sender and to the target.
+	// maxWaiting limits the bytes of all bodies that wait, and so of each. Each
+	// counts perBody bytes more, for the connections to the sender and to the
+	// target.
 	maxWaiting = 64 << 20
 	perBody    = 48 << 10
-	// firstRead is how many bytes of a body have room at first, and beginning
-	// how many are read of a larger body before it goes on.
+	// firstRead is how many bytes of a body have room at first. OPA's default is
+	// 32 KiB.
 	firstRead = 32 << 10
-	beginning = 4 << 10
 )
 
 var (
-	errBusy = errors.New("too many bodies wait")
-	errTurn = errors.New("too many bodies, or too many of more than 1 MiB, are read at the same time")
+	errBusy  = errors.New("too many bodies wait")
+	errTurn  = errors.New("too many bodies are counted at the same time")
+	errLarge = errors.New("the body has more than 63 MiB: lower upload_size_limit_bytes of OPA")
 )
 
-// upload is a request with a body.
+// upload is a request with its body.
 type upload struct {
 	*http.Request
-	text  []byte // the body if it is whole, or its beginning
-	whole bool
-	held  int64
+	text []byte
+	held int64 // bytes of the collector's room
 
 	collector *Collector
 }
 
-// receive reads a body of usual size, or the beginning of a larger one. The
-// caller must release it.
+// receive reads a body. The caller must release it.
 func (c *Collector) receive(r *http.Request) (*upload, error) {
-	u := c.uploads.Get().(*upload)
-	*u = upload{Request: r, text: u.text[:0], collector: c}
-	limit := maxWhole
-	if r.ContentLength > maxWhole {
-		limit = beginning
-	} else if r.ContentLength >= 0 {
-		limit = int(r.ContentLength)
+	u := &upload{Request: r, collector: c}
+	const largest = maxWaiting - perBody
+	if r.ContentLength >= largest {
+		return u, errLarge
 	}
-	if !u.hold(perBody + cap(u.text)) {
+	expected := min(int(r.ContentLength), 1<<20) + 1 // with one byte more, to see the end
+	if r.ContentLength < 0 {
+		expected = firstRead
+	}
+	if !u.hold(perBody) {
 		return u, errBusy
 	}
-	for limit++; len(u.text) < limit; { // with one byte more, to see the end
+	for {
 		if have := cap(u.text); len(u.text) == have {
-			size := min(max(2*have, firstRead), limit)
-			if !u.hold(size - have) {
+			size := min(max(2*have, expected), largest)
+			if size == have {
+				return u, errLarge
+			} else if !u.hold(size - have) {
 				return u, errBusy
 			}
 			u.text = append(make([]byte, 0, size), u.text...)
 		}
 		n, err := r.Body.Read(u.text[len(u.text):cap(u.text)])
 		u.text = u.text[:len(u.text)+n]
-		if u.whole = err == io.EOF; u.whole {
-			u.Body = http.NoBody
-			break
+		if err == io.EOF {
+			return u, r.Context().Err()
 		} else if err != nil {
 			return u, err
 		}
 	}
-	return u, r.Context().Err()
 }
 
 // hold reports whether there is room for more bytes of a body that waits.
@@ -84,14 +81,8 @@ func (u *upload) hold(bytes int) bool {
 	return true
 }
 
-// release gives the room back. The memory is used again, unless it is large, or
-// a connection to the target may still read it.
-func (u *upload) release() {
-	u.collector.waiting.Add(-u.held)
-	if cap(u.text) <= firstRead && u.collector.options.Forward == nil {
-		u.collector.uploads.Put(u)
-	}
-}
+// release gives the room back.
+func (u *upload) release() { u.collector.waiting.Add(-u.held) }
 
 // isStatus reports whether a body is a status update of OPA, which is one JSON
 // object, and not packed.
