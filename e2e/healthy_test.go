@@ -185,6 +185,7 @@ func (f *healthyFleet) work(s *healthyServer, minute int, hour, share float64) {
 	s.counters[`http_request_duration_seconds_count{handler="v1/data",method="post",code="400"`] += f.poisson(20)
 	s.counters[`opa_decision_label_overflow_total{kind="path"`] += f.poisson(0.5)
 	s.counters[`opa_decision_plugin_failures_total{cause="panic"`] += 0
+	s.counters[`opa_decision_plugin_failures_total{cause="next"`] += 0
 }
 
 // poisson returns a random number with a mean.

@@ -48,6 +48,9 @@ type settings struct {
 	Counters []string `json:"counters"`
 	// Outcomes has rules for results of other forms, by path.
 	Outcomes map[string]string `json:"outcomes"`
+	// Next names the logger plugin that gets each event after this one, or is
+	// "".
+	Next string `json:"next"`
 
 	bounds   []int64       // ClassicBuckets in nanoseconds
 	verdicts *verdicts.Set // of Outcomes; nil stands for the usual rules
@@ -122,6 +125,7 @@ func (c *settings) check() error {
 	must(namespace.MatchString(c.Namespace), "namespace", c.Namespace, "a string that matches "+namespace.String())
 	must(c.MaxPaths >= 1 && c.MaxPaths <= 10_000, "max_paths", c.MaxPaths, "a whole number from 1 to 10000")
 	must(c.MaxSeries >= 1 && c.MaxSeries <= 1_000_000, "max_series", c.MaxSeries, "a whole number from 1 to 1000000")
+	must(c.Next != Name, "next", c.Next, "the name of another plugin")
 	for _, s := range c.Stages {
 		must(!strings.HasPrefix(s.Name, "timer_") || !strings.HasSuffix(s.Name, "_ns"), "stages", s.Name, `the timer's name without "timer_" and "_ns"`)
 	}

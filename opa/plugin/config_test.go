@@ -19,7 +19,7 @@ import (
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "{}", "null", ` {"paths": true} `, `{"paths": {}}`, `{"paths": null, "Max_Paths": 50, "classic_buckets": null}`} {
+	for _, text := range []string{"", "{}", "null", ` {"paths": true} `, `{"paths": {}}`} {
 		if c, err := parseConfig([]byte(text)); err != nil || !reflect.DeepEqual(c, defaultConfig()) {
 			t.Errorf("%q: the configuration is %+v, %v, want the default", text, c, err)
 		}
@@ -27,13 +27,13 @@ func TestConfig(t *testing.T) {
 	got, err := parseConfig([]byte(`{
 		"namespace": "policy", "max_paths": 10, "max_series": 2000, "path_stages": ["my_stage"], "counters": ["mine"],
 		"paths": {"enabled": true, "from_policy": false, "allow": ["a/b"], "prefixes": ["c/*"]},
-		"classic_buckets": [0.001, 1],
+		"classic_buckets": [0.001, 1], "next": "file_logger",
 		"stages": [{"name": "my_stage", "parent": "rego_query_eval", "help": "Mine."}]
 	}`))
 	want := &settings{
 		Namespace: "policy", MaxPaths: 10, MaxSeries: 2000, PathStages: []string{"my_stage"}, Counters: []string{"mine"},
 		Paths:          paths{Enabled: true, Allow: []string{"a/b"}, Prefixes: []string{"c/*"}},
-		ClassicBuckets: []float64{0.001, 1}, bounds: []int64{1e6, 1e9},
+		ClassicBuckets: []float64{0.001, 1}, bounds: []int64{1e6, 1e9}, Next: "file_logger",
 		Stages: []rollup.Stage{{Name: "my_stage", Parent: "rego_query_eval", Help: "Mine."}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -81,6 +81,7 @@ func TestConfigRefused(t *testing.T) {
 		`{"counters": [""]}`:                            `Counters[0]: "" is not a valid name`,
 		`{"counters": ["counter_hits"]}`:                `plugins.regometer.counters must be the counter's name without "counter_", not "counter_hits"`,
 		`{"outcomes": {"a": "granted"}}`:                "plugins.regometer.outcomes: a: ",
+		`{"next": "regometer"}`:                         `plugins.regometer.next must be the name of another plugin, not "regometer"`,
 		`{"max_paths": 2, "paths": {"allow": ["a", "b"], "prefixes": ["c", "/a"]}}`: "paths.allow and paths.prefixes name 3 labels, but max_paths is 2: raise max_paths to 3, or",
 		`{"paths": {"prefixes": ["rb*"]}}`:                                          `plugins.regometer.paths.prefixes must be a path below data, in which * may stand for one whole segment`,
 	} {

@@ -5,6 +5,14 @@ package plugin
 
 import "sync/atomic"
 
+// The causes of failures.
+const (
+	causePanic = iota // a decision could not be recorded
+	causeNext         // the next plugin returned an error or panicked
+)
+
+var causes = [...]string{causePanic: "panic", causeNext: "next"}
+
 // The ways in which decisions come.
 const (
 	fromServer = iota // directly from OPA's server, in a binary from `regometer build`
@@ -18,14 +26,14 @@ type counts struct {
 	ofLogs    bool          // whether a LogCounter counts, and no plugin
 	lost      atomic.Uint64 // labels that a new policy has taken from paths with decisions
 	logged    atomic.Uint64 // events of the decision log
-	panics    atomic.Uint64 // while decisions were recorded
+	failures  [len(causes)]atomic.Uint64
 	received  [len(sources)]atomic.Uint64
 	exemplars exemplars
 }
 
 // ownSeries limits the series that the plugin exports besides those of its
-// collector, without the revisions. These are the panics, the
+// collector, without the revisions. These are the failures by cause, the
 // received decisions by source, the events of the decision log, the policy's
 // paths by label, lost labels, the failed requests of http.send by cause, and
 // regometer_build_info.
-const ownSeries = 1 + len(sources) + 1 + 3 + len(httpCauses) + 2
+const ownSeries = len(causes) + len(sources) + 1 + 3 + len(httpCauses) + 2

@@ -71,6 +71,7 @@
 //	    stages: []              # your own timers: {name, parent, help}
 //	    counters: []            # your own counters
 //	    outcomes: {}            # rules for results of other forms, by path
+//	    next:                   # the logger plugin that gets each event after this one
 //
 // OPA does not start with an unknown key or an invalid value. With
 // --watch-config and discovery, the configuration may change at any time, and
@@ -78,8 +79,8 @@
 //
 // OPA accepts one plugin in decision_logs.plugin. Any plugin there switches off
 // the upload to a default service. To upload decisions too, set
-// decision_logs.service. Console logging continues. An OPA from `regometer
-// build` can have another plugin there.
+// decision_logs.service. Console logging continues. To use another logger
+// plugin too, name it in next.
 //
 // # Path labels
 //

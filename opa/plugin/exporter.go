@@ -16,7 +16,7 @@ import (
 // ownMetrics are the metrics of the plugin itself, with their labels.
 var ownMetrics = [...]struct{ name, help, labels string }{
 	{"decision_plugin_failures_total",
-		"Decisions that Regometer's plugin could not record (panic).", "cause"},
+		"Decisions that Regometer's plugin could not record (panic), or could not pass to the next logger plugin (next).", "cause"},
 	{"decision_received_total",
 		"Decisions by their source: directly from OPA's server, or as events of its decision log.", "source"},
 	{"decision_log_events_total",
@@ -86,7 +86,9 @@ func (e *exporter) own() (all []prometheus.Metric, others int) {
 		return all, 1
 	}
 	count("decision_received_total", &c.received[fromServer], sources[fromServer])
-	count("decision_plugin_failures_total", &c.panics, "panic")
+	for i, cause := range causes {
+		count("decision_plugin_failures_total", &c.failures[i], cause)
+	}
 	if c.logged.Load() > 0 {
 		count("decision_log_events_total", &c.logged)
 	}

@@ -27,7 +27,7 @@ type LogCounter struct {
 
 // NewLogCounter returns a counter that exports its metrics on a registry, which
 // no plugin uses. Metrics that logs do not tell are missing there. config is the
-// configuration of the plugin, as JSON. version is
+// configuration of the plugin, as JSON. Its key next has no effect. version is
 // Regometer's version for regometer_build_info. The counter logs what there is to say about
 // labels. NewLogCounter fails if the configuration is invalid, or if the
 // registry refuses the metrics.

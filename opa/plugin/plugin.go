@@ -43,8 +43,15 @@ var _ plugins.Factory = Factory{}
 // Validate reads the plugin's configuration, which is JSON, and returns it for
 // New. It fails if a key or value is invalid. The error names the key and what is
 // allowed.
-func (Factory) Validate(_ *plugins.Manager, config []byte) (any, error) {
-	return parseConfig(config)
+func (Factory) Validate(m *plugins.Manager, config []byte) (any, error) {
+	c, err := parseConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkConfigured(m, c.Next); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // New returns a plugin with a configuration from Validate.
@@ -94,13 +101,14 @@ type Plugin struct {
 
 	active atomic.Pointer[active] // nil before the first start
 
-	rare rateLimiter // limits the log lines about panics
+	rare [len(causes)]rateLimiter // limits the log lines about failures
 }
 
 // An active is the part of a plugin that a decision needs. It does not change,
 // because a new active replaces it.
 type active struct {
 	recorder *recorder
+	next     string // the name of the next logger plugin, or "" if there is none
 	verdicts *verdicts.Set
 	traced   bool // whether decisions may belong to traces
 	labels   int  // limits the paths with exemplars
@@ -109,7 +117,7 @@ type active struct {
 var _ logs.Logger = (*Plugin)(nil)
 
 // Start registers the metrics. It fails if other metrics with these names are
-// registered.
+// registered, or if the next plugin is not a decision logger.
 func (p *Plugin) Start(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,6 +141,9 @@ func (p *Plugin) use(c *settings) (err error) {
 		}
 		p.manager.UpdatePluginStatus(Name, &status)
 	}()
+	if err := checkLogger(p.manager, c.Next); err != nil {
+		return err
+	}
 	var r *recorder
 	if p.started {
 		r = p.active.Load().recorder
@@ -155,7 +166,7 @@ func (p *Plugin) use(c *settings) (err error) {
 		p.started = true
 		hook.Started.Add(1)
 	}
-	p.active.Store(&active{r, c.verdicts, isTraced(p.manager), c.MaxPaths + unnamed + 2})
+	p.active.Store(&active{r, c.Next, c.verdicts, isTraced(p.manager), c.MaxPaths + unnamed + 2})
 	p.refresh() // OPA may have activated a policy since configure read the rules
 	p.warn()
 	return nil
@@ -165,7 +176,7 @@ func (p *Plugin) use(c *settings) (err error) {
 // expect them. It does not repeat a warning while nothing changes. The caller
 // holds p.mu.
 func (p *Plugin) warn() {
-	now := warnings(p.manager, &p.build, p.registry != nil)
+	now := warnings(p.manager, p.config, &p.build, p.registry != nil)
 	for i, text := range now {
 		if text != "" && text != p.warned[i] {
 			p.logger.Warn("%s", text)
@@ -224,7 +235,7 @@ func (p *Plugin) Observe(ctx context.Context, path, query string, result *any, e
 	if a == nil {
 		return
 	}
-	defer p.recoverPanic(a)
+	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromServer, query: query}
 	d.Path = path
 	d.Outcome, d.Code = outcomeOf(verdictOf(a.verdicts, path, query), err, result, query)
@@ -259,9 +270,11 @@ var numberBuffers = sync.Pool{New: func() any { b := make([]rollup.Number, 0, 32
 // maxNumbers limits the length of the buffers that the pool keeps.
 const maxNumbers = 256
 
-// Log records a decision, unless ObserveDecision has already recorded it. It
-// always returns nil, because an error would fail the request. It counts panics
-// in <namespace>_decision_plugin_failures_total, and logs one a minute.
+// Log records a decision, unless ObserveDecision has already recorded it. Then
+// it passes the event to the next plugin. It always returns nil, because an
+// error would fail the request. It counts failures in
+// <namespace>_decision_plugin_failures_total. It logs each cause of failures at
+// most once a minute.
 //
 // It neither keeps nor changes the event.
 func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
@@ -273,11 +286,14 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	if p.build.Observed == nil || !p.build.Observed(ctx) {
 		p.recordEvent(ctx, a, &event)
 	}
+	if a.next != "" {
+		p.handOn(ctx, a, event)
+	}
 	return nil
 }
 
 func (p *Plugin) recordEvent(ctx context.Context, a *active, event *logs.EventV1) {
-	defer p.recoverPanic(a)
+	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromLog, query: event.Query}
 	d.Path = event.Path
 	d.Outcome, d.Code = loggedOutcomeOf(verdictOf(a.verdicts, event.Path, event.Query), event)
@@ -310,15 +326,29 @@ func (p *Plugin) record(ctx context.Context, a *active, d *decision, numbers fun
 	}
 }
 
-// recoverPanic ends a panic and counts it. It logs at most one a minute. Callers
-// must defer it.
-func (p *Plugin) recoverPanic(a *active) {
-	r := recover()
-	if r == nil {
-		return
+func (p *Plugin) handOn(ctx context.Context, a *active, event logs.EventV1) {
+	defer p.recoverPanic(a, causeNext)
+	if err := logTo(ctx, p.manager, a.next, event); err != nil {
+		p.reportFailure(a, causeNext, err)
 	}
-	a.recorder.state.panics.Add(1)
-	if p.rare.allow() {
-		p.logger.Error("A decision could not be recorded: panic: %v.", r)
+}
+
+// recoverPanic ends a panic, and reports it as a failure. Callers must defer
+// it.
+func (p *Plugin) recoverPanic(a *active, cause int) {
+	if r := recover(); r != nil {
+		p.reportFailure(a, cause, fmt.Errorf("panic: %v", r))
+	}
+}
+
+// reportFailure counts a failure, and logs it at most once a minute.
+func (p *Plugin) reportFailure(a *active, cause int, err error) {
+	a.recorder.state.failures[cause].Add(1)
+	if p.rare[cause].allow() {
+		what := "A decision could not be recorded"
+		if cause == causeNext {
+			what = fmt.Sprintf("The plugin %q, named by %s.next, did not take an event", a.next, configPath)
+		}
+		p.logger.Error("%s: %v.", what, err)
 	}
 }

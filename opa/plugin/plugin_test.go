@@ -4,15 +4,18 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -243,6 +246,8 @@ func TestBothWays(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	p := newPluginIn(t, `{"plugins": {"regometer": {}}}`, hooked(registry, nil))
+	next := &nextPlugin{}
+	p.setNext(next)
 	for range 5 {
 		p.ObserveDecision(t.Context(), &server.Info{Path: "x"})
 		if err := p.Log(context.WithValue(t.Context(), observed{}, true), logs.EventV1{Path: "x"}); err != nil {
@@ -254,6 +259,9 @@ func TestBothWays(t *testing.T) {
 	checkSum(t, registry, "opa_decision_received_total", map[string]string{"source": "decision_log"}, 1)
 	checkSum(t, registry, "opa_decisions_total", nil, 6)
 	checkSum(t, registry, "opa_decision_log_events_total", nil, 6)
+	if len(next.events) != 6 {
+		t.Errorf("the next plugin got %d events, want 6", len(next.events))
+	}
 }
 
 func TestRecordingAllocatesNothing(t *testing.T) {
@@ -354,12 +362,12 @@ func FuzzLog(f *testing.F) {
 		case 3:
 			event.Error = &strange{}
 		}
-		before, failed := p.total(), p.counted().panics.Load()
+		before, failed := p.total(), p.counted().failures[causePanic].Load()
 		p.log(t, event)
 		if got := p.total(); got != before+1 {
 			t.Errorf("%d decisions are recorded, want %d", got, before+1)
 		}
-		if n := p.counted().panics.Load(); n != failed {
+		if n := p.counted().failures[causePanic].Load(); n != failed {
 			t.Errorf("%d panics, want none", n-failed)
 		}
 	})
@@ -371,19 +379,21 @@ type panicking struct{}
 func (panicking) Error() string { return "" }
 func (panicking) Unwrap() error { panic("out of order") }
 
-// The plugin counts panics and logs one of them. Decisions after that are
-// recorded.
+// The plugin counts panics and logs one of them. The next plugin still gets the
+// event, and decisions after that are recorded.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	p := newPluginIn(t, `{"plugins": {"regometer": {}}}`, hooked(prometheus.NewRegistry(),
 		func([]rollup.Number, metrics.Metrics) []rollup.Number { panic("out of order") }))
+	next := &nextPlugin{}
+	p.setNext(next)
 	for range 3 {
 		p.log(t, logs.EventV1{Path: "x", Error: panicking{}})
 	}
 	p.ObserveDecision(t.Context(), &server.Info{Path: "x", Metrics: metrics.New()})
 	p.ObserveDecision(t.Context(), &server.Info{Path: "x", Error: panicking{}})
-	if n := p.counted().panics.Load(); n != 5 {
-		t.Errorf("%d panics are counted, want 5", n)
+	if n := p.counted().failures[causePanic].Load(); n != 5 || len(next.events) != 3 {
+		t.Errorf("%d panics are counted, and the next plugin got %d events, want 5 and 3", n, len(next.events))
 	}
 	if got, want := p.logged(logging.Error), "A decision could not be recorded: panic: out of order.\n"; got != want {
 		t.Errorf("the plugin logs %q, want %q", got, want)
@@ -472,9 +482,11 @@ func TestWarnings(t *testing.T) {
 		services    = `"services": {"far": {"url": "http://127.0.0.1:1"}, "away": {"url": "http://127.0.0.1:1"}}`
 		none        = `The plugin sees no decisions, because decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer"`
 		noneOf      = `The plugin sees no decisions of %s, because decision_logs.plugin does not name it. Set decision_logs.plugin to "regometer"`
-		inPlace     = ` in place of "x".`
+		keep        = `, and plugins.regometer.next to "x" to keep that plugin.`
 		notUploaded = "Decisions are not uploaded, because a plugin in decision_logs.plugin switches off the upload to a default service. To upload them too, set decision_logs.service to away or far"
-		instance    = `"metrics_export": {"type": "otlp/grpc", "resource": {"service_instance_id": %q}}`
+		noEvents    = `The plugin "x", named by plugins.regometer.next, gets no events, because decision_logs.plugin does not name "regometer". ` +
+			`Set decision_logs.plugin to "x" and remove next: this OPA counts decisions without it.`
+		instance = `"metrics_export": {"type": "otlp/grpc", "resource": {"service_instance_id": %q}}`
 	)
 	noInstance := ""
 	if _, exports := reflect.TypeFor[opaconfig.Config]().FieldByName("MetricsExport"); exports { // from OPA 1.16 on
@@ -490,9 +502,11 @@ func TestWarnings(t *testing.T) {
 		{`{"plugin": "regometer", "reporting": {}}`, `"regometer": {}, "envoy_ext_authz_grpc": {}`, services, notUploaded + ".", notUploaded + "."},
 		{`{"plugin": "regometer", "partition_name": "x"}`, `"regometer": {}`, `"labels": {}`, "", ""},
 		{`{}`, `"regometer": {}`, services, none + ".", ""},
-		{`{"plugin": "x"}`, `"regometer": {}, "x": {}`, services, none + inPlace, ""},
+		{`{"plugin": "x"}`, `"regometer": {}, "x": {}`, services, none + keep, ""},
 		{`{}`, `"regometer": {}, "envoy_ext_authz_grpc": {}`, services, none + ".", fmt.Sprintf(noneOf, "envoy_ext_authz_grpc") + "."},
-		{`{"plugin": "x"}`, `"regometer": {}, "envoy.ext_authz.grpc": {}, "x": {}`, services, none + inPlace, fmt.Sprintf(noneOf, "envoy.ext_authz.grpc") + inPlace},
+		{`{"plugin": "x"}`, `"regometer": {}, "envoy.ext_authz.grpc": {}, "x": {}`, services, none + keep, fmt.Sprintf(noneOf, "envoy.ext_authz.grpc") + keep},
+		{`{"console": true}`, `"regometer": {"next": "x"}, "x": {}`, services, none + ".", noEvents},
+		{`{"plugin": "x"}`, `"regometer": {"next": "x"}, "x": {}`, services, none + keep, ""},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, `"metrics_export": {"type": "otlp/http"}`, noInstance, noInstance},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, fmt.Sprintf(instance, ""), noInstance, noInstance},
 		{`{"plugin": "regometer"}`, `"regometer": {}`, fmt.Sprintf(instance, "${NOT_SET}"), noInstance, noInstance},
@@ -537,4 +551,125 @@ func TestWarningsChange(t *testing.T) {
 			t.Errorf("a stopped plugin warns")
 		}
 	})
+}
+
+// nextPlugin is a logger plugin that keeps the paths of its events.
+type nextPlugin struct {
+	noLogger
+	events []string
+}
+
+func (n *nextPlugin) Log(_ context.Context, e logs.EventV1) error {
+	switch e.Path {
+	case "fail":
+		return errors.New("the disk is full")
+	case "panic":
+		panic("out of order")
+	}
+	n.events = append(n.events, e.Path)
+	return nil
+}
+
+// noLogger is a plugin that is not a logger.
+type noLogger struct{}
+
+func (noLogger) Start(context.Context) error      { return nil }
+func (noLogger) Stop(context.Context)             {}
+func (noLogger) Reconfigure(context.Context, any) {}
+
+// handlerPlugin offers a log handler, as OPA's file_logger does.
+type handlerPlugin struct {
+	noLogger
+	handler slog.Handler
+}
+
+func (h handlerPlugin) Logger() slog.Handler { return h.handler }
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// setNext makes a plugin the next one.
+func (p *Plugin) setNext(next plugins.Plugin) {
+	if next != nil {
+		p.manager.Register("test", next)
+	}
+	p.active.Store(&active{recorder: p.active.Load().recorder, next: "test"})
+}
+
+// The next plugin gets each event. The plugin counts its failures, logs the
+// first of them, and returns no error.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	const failed = `The plugin "test", named by plugins.regometer.next, did not take an event: `
+	for name, test := range map[string]struct {
+		next     plugins.Plugin
+		failures uint64
+		logged   string
+	}{
+		"logger":                {&nextPlugin{}, 3, failed + "the disk is full."},
+		"handler":               {handlerPlugin{handler: slog.NewJSONHandler(&bytes.Buffer{}, nil)}, 0, ""},
+		"failing handler":       {handlerPlugin{handler: slog.NewJSONHandler(fullDisk{}, nil)}, 5, failed + "no space left on device."},
+		"handler of errors":     {handlerPlugin{handler: slog.NewJSONHandler(fullDisk{}, &slog.HandlerOptions{Level: slog.LevelError})}, 0, ""},
+		"no handler":            {handlerPlugin{}, 5, `the plugin "test", named by plugins.regometer.next, has no log handler`},
+		"not a decision logger": {noLogger{}, 5, "is not a decision logger"},
+		"not there":             {nil, 5, `plugins.regometer.next names the plugin "test", which does not exist`},
+	} {
+		p := newPlugin(t, `{}`, prometheus.NewRegistry())
+		p.setNext(test.next)
+		if err := checkLogger(p.manager, "test"); (err != nil) != (name == "not a decision logger") {
+			t.Errorf("%s: Start fails: %v", name, err)
+		}
+		for _, path := range []string{"rbac/allow", "fail", "panic", "fail", "rbac"} {
+			p.log(t, logs.EventV1{Path: path})
+		}
+		if n := p.counted().failures[causeNext].Load(); n != test.failures || p.counted().failures[causePanic].Load() != 0 || p.total() != 5 {
+			t.Errorf("%s: %d failures of %d decisions, want %d of 5", name, n, p.total(), test.failures)
+		}
+		if got := p.logged(logging.Error); !strings.Contains(got, test.logged) || strings.Count(got, "\n") != int(min(1, test.failures)) {
+			t.Errorf("%s: the plugin logs %q, want %q", name, got, test.logged)
+		}
+		if next, ok := test.next.(*nextPlugin); ok && strings.Join(next.events, " ") != "rbac/allow rbac" {
+			t.Errorf("%s: the next plugin got %q", name, next.events)
+		}
+	}
+
+	m := newManager(t, `{"plugins": {"regometer": {}, "there": {}}}`)
+	if _, err := (Factory{}).Validate(m, []byte(`{"next": "there"}`)); err != nil {
+		t.Error(err)
+	}
+	for want, m := range map[string]*plugins.Manager{
+		"the other plugins are there":   m,
+		"no other plugin is configured": newManager(t, `{"plugins": {"regometer": {}}}`),
+	} {
+		want = `plugins.regometer.next names "nobody", which is not configured under plugins: ` + want
+		if _, err := (Factory{}).Validate(m, []byte(`{"next": "nobody"}`)); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	m.Register("there", noLogger{})
+	c := defaultConfig()
+	c.Next = "there"
+	if err := (Factory{}).New(m, c).Start(t.Context()); err == nil || !strings.HasPrefix(err.Error(), `plugin regometer: the plugin "there"`) {
+		t.Errorf("error %v, want that the plugin is not a decision logger", err)
+	}
+}
+
+// A log handler gets the event's fields by name, and what pointers point to.
+func TestNextHandler(t *testing.T) {
+	t.Parallel()
+	result, input := any(map[string]any{"allow": true}), any("x")
+	event := logs.EventV1{
+		Labels: map[string]string{"id": "1"}, DecisionID: "2", Path: "a/b", Input: &input, Result: &result, Erased: []string{},
+		Error: errors.New("bad"), Timestamp: time.Unix(0, 0).UTC(), Metrics: map[string]any{"timer_x_ns": 5}, RequestID: 7,
+	}
+	var b bytes.Buffer
+	p := newPlugin(t, `{}`, prometheus.NewRegistry())
+	p.setNext(handlerPlugin{handler: slog.NewJSONHandler(&b, nil)})
+	p.log(t, event)
+	want := `"level":"INFO","msg":"Decision Log","type":"openpolicyagent.org/decision_logs","labels":{"id":"1"},"decision_id":"2","path":"a/b",` +
+		`"input":"x","result":{"allow":true},"error":"bad","timestamp":"1970-01-01T00:00:00Z","metrics":{"timer_x_ns":5},"req_id":7}`
+	if got := b.String(); !strings.HasSuffix(got, want+"\n") {
+		t.Errorf("the handler wrote\n%s, want\n%s", got, want)
+	}
 }

@@ -19,8 +19,8 @@ import (
 
 // warnings returns what to warn about, because decisions or metrics do not go
 // where an operator may expect them. "" stands for no warning.
-func warnings(m *plugins.Manager, build *hook.Build, exported bool) [2]string {
-	return [...]string{decisionWarning(m, build, exported), exportWarning(m)}
+func warnings(m *plugins.Manager, c *settings, build *hook.Build, exported bool) [2]string {
+	return [...]string{decisionWarning(m, c, build, exported), exportWarning(m)}
 }
 
 // deciders are well-known plugins that make decisions without OPA's server.
@@ -29,7 +29,7 @@ var deciders = []string{"envoy_ext_authz_grpc", "envoy.ext_authz.grpc"} // both 
 
 // decisionWarning returns a warning, or "" if all decisions go where an operator
 // may expect them.
-func decisionWarning(m *plugins.Manager, build *hook.Build, exported bool) string {
+func decisionWarning(m *plugins.Manager, own *settings, build *hook.Build, exported bool) string {
 	if !exported {
 		return "No metrics are exported, because this OPA has no Prometheus registry. Under the SDK, set Registerer in the plugin's Factory."
 	}
@@ -55,14 +55,18 @@ func decisionWarning(m *plugins.Manager, build *hook.Build, exported bool) strin
 		return uploadWarning(m, c.Service, len(c.Resource)+len(c.ResourcePath)+len(c.PartitionName)+len(c.Reporting) > 0, hooked)
 	}
 	if hooked {
-		return ""
+		if own.Next == "" || own.Next == c.Plugin {
+			return ""
+		}
+		return fmt.Sprintf("The plugin %q, named by %s.next, gets no events, because decision_logs.plugin does not name %q. "+
+			"Set decision_logs.plugin to %[1]q and remove next: this OPA counts decisions without it.", own.Next, configPath, Name)
 	}
-	other := ""
+	keep := ""
 	if c.Plugin != "" {
-		other = fmt.Sprintf(" in place of %q", c.Plugin)
+		keep = fmt.Sprintf(", and plugins.%s.next to %q to keep that plugin", Name, c.Plugin)
 	}
 	return fmt.Sprintf("The plugin sees no decisions%s, because decision_logs.plugin does not name it. Set decision_logs.plugin to %q%s.",
-		decider, Name, other)
+		decider, Name, keep)
 }
 
 // uploadWarning returns a warning if OPA has a service for uploads but does not
