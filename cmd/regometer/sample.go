@@ -26,7 +26,7 @@ func newSampleCommand() *cobra.Command {
 same flags give the same log.
 
 The forms:
-` + list(samplelog.Forms()),
+` + list(samplelog.Forms),
 		Example: `  regometer sample > decisions.log
   regometer sample --size 2GB --event-size 8KB --form docker > large.log
   regometer sample --slower rego_query_eval=1.5@1h > slower.log`,

@@ -89,7 +89,7 @@ func TestReadForms(t *testing.T) {
 		return regexp.MustCompile(`"bytes":\{[^}]*\}|"bytes":\d+|"findings":(?s:.*?)\n\]`).ReplaceAllString(string(text), "")
 	}
 	want := same(r)
-	for _, form := range samplelog.Forms() {
+	for _, form := range samplelog.Forms {
 		o.Form = form
 		text := sampleText(t, o)
 		for _, packed := range []string{text, string(gzipped(text)), string(zstandard(text))} {

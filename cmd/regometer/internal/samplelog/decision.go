@@ -4,12 +4,15 @@
 package samplelog
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/plugins/logs"
 
 	"github.com/regometer/regometer/outcome"
 )
@@ -112,51 +115,40 @@ func profileOf(at int) *profile {
 	return &p
 }
 
-// failure is an error, as an object and as the text on the console.
+// failure is an error, as an object and as the text on the console, with escapes.
 type failure struct{ object, text string }
 
+func (f *failure) Error() string                { return f.text }
+func (f *failure) MarshalJSON() ([]byte, error) { return []byte(f.object), nil }
+
 var (
-	failures = []failure{
+	failures = []*failure{
 		{`{"code":"eval_builtin_error","message":"http.send: Get \"https://limits.example.com/v1\": dial tcp 10.0.0.7:443: connect: connection refused","location":{"file":"policy.rego","row":27,"col":3}}`,
 			`policy.rego:27: eval_builtin_error: http.send: Get \"https://limits.example.com/v1\": dial tcp 10.0.0.7:443: connect: connection refused`},
 		{`{"code":"internal_error","message":"storage is closed"}`, `internal_error: storage is closed`},
 		{`{"code":"eval_cancel_error","message":"caller cancelled query execution"}`,
 			`eval_cancel_error: caller cancelled query execution`},
 	}
-	noDocument = failure{`{"code":"undefined_document","message":"document missing: data.system.main"}`,
+	noDocument = &failure{`{"code":"undefined_document","message":"document missing: data.system.main"}`,
 		`undefined_document: document missing: data.system.main`}
 )
 
 // servers is the number of OPA servers that write to the log.
 const servers = 3
 
-// decision is the content of an event.
-type decision struct {
-	*profile
-	server  int
-	request int       // its number on the server, from 1
-	time    time.Time // of the response, in UTC
-	id      string
-	trace   string // of the trace and its span, or "" if not traced
-	client  uint32 // address and port
-	input   int    // index of the input, or -1
-	erased  string // the field that a mask policy removed, or ""
-	result  string // "" if there is none
-	failure failure
-
-	timers, counters map[string]int64 // timers in ns; 0 if unfinished
-}
-
-// drawer draws decisions, one after the other.
-type drawer struct {
+// writer draws events, one after the other, and writes them.
+type writer struct {
+	Options
 	*rand.Rand
-	decision
-	options   *Options
+	*profile  // of the event
+	event     logs.EventV1
 	paths     *rand.Zipf
 	ids       [servers]string
-	requests  [servers]int
+	requests  [servers]uint64
+	inputs    []string
 	parseTime lognormal
 	pause     lognormal
+	inArray   int // bytes of events in the array that is open
 
 	elapsed    time.Duration // since the start
 	waves      *rand.Rand
@@ -164,129 +156,154 @@ type drawer struct {
 	load, slow float64       // logarithms to base 2 of factors
 }
 
-func newDrawer(o *Options) *drawer {
-	d := &drawer{
-		Rand: newRandom(o.Seed, 1), waves: newRandom(o.Seed, 2), options: o, minute: -1,
-		parseTime: lognormal{inputParseTime.median + 9*float64(inputBytes(o)), inputParseTime.spread},
+func newWriter(o Options) *writer {
+	w := &writer{
+		Options: o, Rand: newRandom(o.Seed, 1), waves: newRandom(o.Seed, 2), inputs: o.newInputs(), minute: -1,
+		parseTime: lognormal{inputParseTime.median + 9*float64(o.inputBytes()), inputParseTime.spread},
 		pause:     lognormal{1e9 / o.Rate / 2.61, 2}, // 2.61 is mean/median of this spread
 	}
-	d.paths = rand.NewZipf(d.Rand, 1.001, 1, uint64(o.Paths-1))
-	for i := range d.ids {
-		d.ids[i] = d.uuid()
+	w.paths = rand.NewZipf(w.Rand, 1.001, 1, uint64(o.Paths-1))
+	for i := range w.ids {
+		w.ids[i] = w.uuid()
 	}
-	return d
+	return w
 }
 
-func (w *drawer) uuid() string {
+func (w *writer) uuid() string {
 	high, low := w.Uint64()&^0xf000|0x4000, w.Uint64()&^(3<<62)|2<<62
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", high>>32, high>>16&0xffff, high&0xffff, low>>48, low&(1<<48-1))
 }
 
 // oneIn returns true once in n.
-func (w *drawer) oneIn(n int) bool { return w.IntN(n) == 0 }
+func (w *writer) oneIn(n int) bool { return w.IntN(n) == 0 }
 
 // span draws a duration in ns. The logarithm of a factor is to base 2.
-func (w *drawer) span(d lognormal, factor float64) int64 {
+func (w *writer) span(d lognormal, factor float64) int64 {
 	return max(1, int64(d.median*math.Exp2(factor+d.spread*w.NormFloat64())))
 }
 
-// draw draws the next decision.
-func (w *drawer) draw() {
-	d := &w.decision
-	*d = decision{profile: profileOf(int(w.paths.Uint64())), server: w.IntN(servers), id: w.uuid(), client: w.Uint32(), input: -1}
-	w.requests[d.server]++
-	d.request, d.time = w.requests[d.server], w.next()
-	if w.oneIn(4) {
-		d.trace = fmt.Sprintf("%016x%016x", w.Uint64(), w.Uint64())
+// draw draws the next event.
+func (w *writer) draw() {
+	w.profile = profileOf(int(w.paths.Uint64()))
+	server, id, client := w.IntN(servers), w.uuid(), w.Uint32()
+	w.requests[server]++
+	w.event = logs.EventV1{
+		Labels: map[string]string{"id": w.ids[server], "version": "1.22.0"}, DecisionID: id, Timestamp: w.next(), RequestID: w.requests[server],
+		RequestedBy: fmt.Sprintf("10.%d.3.%d:%d", client>>28, client>>20&0xff, 32768+client&0x7fff), // an ephemeral port
 	}
-	if d.path != outcome.Query && d.path != outcome.AllData {
-		d.input = w.IntN(maxInputs)
+	if w.oneIn(4) {
+		w.event.TraceID = fmt.Sprintf("%016x%016x", w.Uint64(), w.Uint64())
+		w.event.SpanID = w.event.TraceID[16:]
+	}
+	switch w.path {
+	case outcome.Query:
+		w.event.Query = `data.users[user].tenant == "acme"`
+	case outcome.AllData:
+	default:
+		w.event.Path = w.path
+		w.event.Input = raw(fmt.Sprintf(`{"number":%d,%s`, w.event.RequestID, w.inputs[w.IntN(maxInputs)%len(w.inputs)]))
+	}
+	revision := w.Revisions[0]
+	if w.elapsed >= w.Slower.After {
+		revision = w.Revisions[1]
+	}
+	if revision != "" {
+		w.event.Bundles = map[string]logs.BundleInfoV1{"authz": {Revision: revision}}
 	}
 	w.drawOutcome()
 	w.drawMetrics()
 }
 
+// raw returns JSON as a value.
+func raw(text string) *any {
+	var v any = json.RawMessage(text)
+	return &v
+}
+
 // next returns the time of the next decision. Factors change from minute to
 // minute, and neighbouring minutes have similar ones.
-func (w *drawer) next() time.Time {
+func (w *writer) next() time.Time {
 	w.elapsed += time.Duration(w.span(w.pause, w.load))
 	for ; w.minute < w.elapsed/time.Minute; w.minute++ {
 		w.load = 0.9*w.load + 0.436*0.5*w.waves.NormFloat64()
-		w.slow = 0.9*w.slow + 0.436*w.options.Drift*w.waves.NormFloat64()
+		w.slow = 0.9*w.slow + 0.436*w.Drift*w.waves.NormFloat64()
 	}
-	return w.options.Start.Add(w.elapsed)
+	return w.Start.Add(w.elapsed)
 }
 
-func (w *drawer) drawOutcome() {
-	d := &w.decision
+func (w *writer) drawOutcome() {
 	switch fate := w.IntN(1024); {
-	case fate < d.failed:
-		d.failure = failures[w.IntN(len(failures))]
-	case fate < d.failed+d.undefined:
+	case fate < w.failed:
+		w.event.Error = failures[w.IntN(len(failures))]
+	case fate < w.failed+w.undefined:
 		if w.oneIn(8) {
-			d.failure = noDocument
+			w.event.Error = noDocument
 		}
 	case w.oneIn(2000):
-		d.erased = "/result"
+		w.event.Erased = []string{"/result"}
 	default:
-		d.result = d.results[w.IntN(len(d.results))]
-		if d.input >= 0 && w.oneIn(200) {
-			d.erased = "/input/password"
+		w.event.Result = raw(w.results[w.IntN(len(w.results))])
+		if w.event.Input != nil && w.oneIn(200) {
+			w.event.Erased = []string{"/input/password"}
 		}
 	}
 }
 
-const networkRequests = "rego_builtin_http_send_network_requests"
-
-func (w *drawer) drawMetrics() {
-	d := &w.decision
-	d.timers, d.counters = map[string]int64{}, map[string]int64{}
+func (w *writer) drawMetrics() {
+	m := map[string]any{}
+	w.event.Metrics = m
 	within := int64(0) // in the handler
-	if d.input >= 0 {
+	if w.event.Input != nil {
 		within += w.put(parse, w.parseTime)
 	}
-	isQuery := d.path == outcome.Query
-	switch {
-	case isQuery || w.oneIn(50): // the query is not in the server's cache
+	isQuery := w.path == outcome.Query
+	hit := 1
+	if isQuery || w.oneIn(50) { // the query is not in the server's cache
 		within += w.put(query, queryParseTime) + w.put(compile, compileTime)
-		d.counters["server_query_cache_hit"] = 0
-	default:
-		d.counters["server_query_cache_hit"] = 1
+		hit = 0
 	}
-	if isQuery {
-		clear(d.counters)
+	if !isQuery {
+		m["counter_server_query_cache_hit"] = hit
 	}
 
-	own, inEval := w.span(d.eval, w.slow), w.put(resolve, resolveTime)
+	own, inEval := w.span(w.eval, w.slow), w.put(resolve, resolveTime)
 	switch {
-	case d.path != payments:
+	case w.path != payments:
 	case w.oneIn(4): // the answer is not in the cache of http.send
-		d.counters[networkRequests] = 1
+		m["counter_rego_builtin_http_send_network_requests"] = 1
+		w.event.NDBuiltinCache = raw(`{"http.send":{"[{\"method\":\"get\",\"url\":\"https://limits.example.com/v1\"}]":` +
+			`{"body":{"limit":10000,"metrics":{"timer_server_handler_ns":1}},"status":"200 OK","status_code":200}}}`)
 		inEval += w.put(httpSend, networkTime)
 	default:
-		d.counters["rego_builtin_http_send_interquery_cache_hits"] = 1
+		m["counter_rego_builtin_http_send_interquery_cache_hits"] = 1
 		inEval += w.put(httpSend, cachedTime)
 	}
 	within += w.set(eval, own+inEval)
 	if w.oneIn(1000) { // asked for with ?instrument
-		d.timers["eval_op_plug"], d.timers["eval_op_rule_index"] = own/8+1, own/16+1
-		d.counters["eval_op_base_cache_hit"], d.counters["eval_op_base_cache_miss"] = own%7, 1
+		for name, part := range map[string]int64{"eval_op_plug": own/8 + 1, "eval_op_rule_index": own/16 + 1} {
+			w.set(name, part)
+			m["histogram_"+name] = map[string]int64{ // OPA's summary of a single value
+				"75%": part, "90%": part, "95%": part, "99%": part, "99.9%": part, "99.99%": part,
+				"count": 1, "max": part, "mean": part, "median": part, "min": part, "stddev": 0,
+			}
+		}
+		m["counter_eval_op_base_cache_hit"], m["counter_eval_op_base_cache_miss"] = own%7, 1
 	}
 	w.set(handler, within+w.span(handlerTime, w.slow))
 	if isQuery || w.oneIn(500) { // not stopped when it is logged
-		d.timers[handler] = 0
+		w.event.Metrics["timer_"+handler+"_ns"] = 0
 	}
 }
 
 // put draws a timer, and returns it.
-func (w *drawer) put(stage string, from lognormal) int64 { return w.set(stage, w.span(from, w.slow)) }
+func (w *writer) put(stage string, from lognormal) int64 { return w.set(stage, w.span(from, w.slow)) }
 
 // set sets a timer, and returns it.
-func (w *drawer) set(stage string, ns int64) int64 {
-	if s := w.options.Slower; s != nil && stage == s.Stage && w.path == profiles[0].path && w.elapsed >= s.After {
-		ns = int64(float64(ns) * s.Factor)
+func (w *writer) set(stage string, ns int64) int64 {
+	if stage == w.Slower.Stage && w.profile == &profiles[0] && w.elapsed >= w.Slower.After {
+		ns = int64(float64(ns) * w.Slower.Factor)
 	}
-	w.timers[stage] = ns
+	w.event.Metrics["timer_"+stage+"_ns"] = ns
 	return ns
 }
 
@@ -297,14 +314,14 @@ const (
 )
 
 // inputBytes returns the average size of an input.
-func inputBytes(o *Options) int {
+func (o Options) inputBytes() int {
 	const around = 500 // bytes of an event without its input
 	return max(o.EventBytes-around, 0)
 }
 
 // newInputs returns the inputs of all events.
-func newInputs(o *Options) (all []string) {
-	r, size := newRandom(o.Seed, 3), inputBytes(o)
+func (o Options) newInputs() (all []string) {
+	r, size := newRandom(o.Seed, 3), o.inputBytes()
 	for range min(max(poolBytes/max(size, 1), 3), maxInputs) {
 		all = append(all, newInput(r, size*3/4+r.IntN(size/2+1)))
 	}
@@ -315,7 +332,7 @@ func newInputs(o *Options) (all []string) {
 // them.
 var decoys = `"decision_id":"none of this log","path":["finance","salary"],"query":"a=1&b=<2>","labels":{"id":"x","team":"zürich"},"result":false,` +
 	`"metrics":{"timer_rego_query_eval_ns":1,"timer_server_handler_ns":-1},"timestamp":"1999-12-31T23:59:59Z","error":{"code":"none"},"msg":"Sent response.","note":` +
-	jsonOf("}\n"+`{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}`+"\n") + ","
+	quoted("}\n"+`{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}`+"\n") + ","
 
 // newInput returns an input of about this size, without its beginning. Most of a long input is a list
 // of resources.

@@ -53,7 +53,7 @@ type Options struct {
 	// Slower, if not nil, makes a stage of the first path slower.
 	Slower *Slower
 	// Revisions are those of the bundle "authz" of all servers, until the stage
-	// becomes slower and from then on. Without the first there is no bundle.
+	// becomes slower and from then on. Without one there is no bundle.
 	Revisions [2]string
 }
 
@@ -76,19 +76,16 @@ func (o Options) withDefaults() (Options, error) {
 	o.Start = cmp.Or(o.Start, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).UTC()
 	o.Rate = cmp.Or(o.Rate, 500)
 	o.Paths = cmp.Or(o.Paths, 10)
-	slower := Slower{Stage: handler, Factor: 1}
-	if o.Slower != nil {
-		slower = *o.Slower
-	}
+	const years = 50 * 365 * 24 * 3600 // in seconds, the longest time that a log covers
+	o.Slower = cmp.Or(o.Slower, &Slower{handler, 1, years * time.Second})
 	switch {
 	case (o.Size > 0) == (o.Decisions > 0) || o.Size < 0 || o.Decisions < 0:
 		return o, errors.New("set either --size or --decisions to more than 0")
-	case !slices.Contains(Forms(), o.Form):
-		return o, fmt.Errorf("invalid --form %q: use one of %s", o.Form, strings.Join(Forms(), ", "))
-	case !slices.Contains(firstPathStages, slower.Stage):
-		return o, fmt.Errorf("invalid --slower: the first path has no stage %q: use one of %s", slower.Stage, strings.Join(firstPathStages, ", "))
+	case !slices.Contains(Forms, o.Form):
+		return o, fmt.Errorf("invalid --form %q: use one of %s", o.Form, strings.Join(Forms, ", "))
+	case !slices.Contains(firstPathStages, o.Slower.Stage):
+		return o, fmt.Errorf("invalid --slower: the first path has no stage %q: use one of %s", o.Slower.Stage, strings.Join(firstPathStages, ", "))
 	}
-	const years = 50 * 365 * 24 * 3600 // in seconds, the longest time that a log covers
 	for _, bound := range []struct {
 		option           string
 		value, low, high float64
@@ -97,8 +94,8 @@ func (o Options) withDefaults() (Options, error) {
 		{"--drift", o.Drift, 0, 2},
 		{"--event-size", float64(o.EventBytes), 0, 64 << 20},
 		{"--paths", float64(o.Paths), 1, 1e6},
-		{"factor of --slower", slower.Factor, 1, 1000},
-		{"time of --slower", slower.After.Seconds(), 0, years},
+		{"factor of --slower", o.Slower.Factor, 1, 1000},
+		{"time of --slower", o.Slower.After.Seconds(), 0, years},
 	} {
 		if !(bound.value >= bound.low && bound.value <= bound.high) { // also if it is not a number
 			return o, fmt.Errorf("invalid %s %v: it must be from %.3g to %.3g", bound.option, bound.value, bound.low, bound.high)
@@ -114,30 +111,13 @@ func Write(out io.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	w := writer{Options: o, form: forms[o.Form], drawer: newDrawer(&o), inputs: newInputs(&o), out: bufio.NewWriterSize(out, 256<<10)}
-	for n := int64(0); w.err == nil && (n < o.Decisions || w.written < o.Size); n++ {
+	w, to, written := newWriter(o), bufio.NewWriterSize(out, 256<<10), 0
+	for n := int64(0); err == nil && (n < o.Decisions || int64(written) < o.Size); n++ {
 		w.draw()
-		w.write(w.wrap(w.event()))
+		text := w.wrap(w.text())
+		written += len(text)
+		_, err = to.WriteString(text)
 	}
-	w.write(w.closeArray())
-	return cmp.Or(w.err, w.out.Flush())
-}
-
-// writer writes events.
-type writer struct {
-	Options
-	form
-	*drawer
-	inputs []string
-
-	out     *bufio.Writer
-	err     error // the first one
-	written int64
-	buffer  []byte
-	inArray int // bytes of events in the array that is open
-}
-
-func (w *writer) write(text string) {
-	w.written += int64(len(text))
-	_, w.err = w.out.WriteString(text) // the writer keeps its first error
+	_, _ = to.WriteString(w.closeArray()) // Flush returns its error
+	return cmp.Or(err, to.Flush())
 }

@@ -82,7 +82,7 @@ func TestSlower(t *testing.T) {
 // A log and its events have about the size that was asked for.
 func TestSizes(t *testing.T) {
 	t.Parallel()
-	for _, form := range Forms() {
+	for _, form := range Forms {
 		var b strings.Builder
 		if err := Write(&b, Options{Size: 3 << 20, EventBytes: 20_000, Form: form, Paths: 5000}); err != nil {
 			t.Fatal(err)
