@@ -24,15 +24,14 @@ func newDemoCommand() *cobra.Command {
 with an example policy, and sends both the same queries for a few seconds. Then it
 prints where the time of the decisions went, as "regometer report" does, and which rules
 took it, as "regometer replay" does. It also prints the time, bytes and allocations of a
-decision on each server. The demo fails if the decision log and /metrics differ.
+decision on each server.
 
 The first run takes some minutes to build the two servers, without WebAssembly and with
-the settings of this program, and keeps them. The requests depend on --seed. Their
-number also depends on --duration and on the machine. No server contacts another
-machine. Only the two binaries and the folder of --keep remain.`,
+the settings of this program, and keeps them. The number of requests depends on
+--duration and on the machine. No server contacts another machine. Only the two binaries
+and the folder of --keep remain.`,
 		Example: `  regometer demo
-  regometer demo --no-compare --duration 2s
-  regometer demo --keep demo-output --seed 7
+  regometer demo --keep demo-output --duration 2s
   regometer demo --opa ../opa`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,8 +46,6 @@ machine. Only the two binaries and the folder of --keep remain.`,
 	addOPAFlag(cmd, &opa)
 	flags := cmd.Flags()
 	flags.DurationVar(&config.Duration, "duration", 5*time.Second, "approximate time that each server is under load")
-	flags.Uint64Var(&config.Seed, "seed", 1, "seed of the requests")
-	flags.BoolVar(&config.Alone, "no-compare", false, "run only the server with Regometer")
-	flags.StringVar(&config.Keep, "keep", "", "new or empty `folder` for the policy, the decision logs and the result")
+	flags.StringVar(&config.Keep, "keep", "", "new or empty `folder` for the policy and the decision logs")
 	return cmd
 }

@@ -65,11 +65,7 @@ The forms:
 	})
 	flags.Int64Var(&o.Decisions, "decisions", 0, "number of decisions, instead of a size")
 	flags.StringVar(&o.Form, "form", "ndjson", "form of the log")
-	flags.Func("event-size", "approximate `size` of an event, such as 8KB; the input fills it up", func(text string) error {
-		n, err := sizeOf(text)
-		o.EventBytes = int(n)
-		return err
-	})
+	sizeFlag(cmd, &o.EventBytes, 0, "event-size", "approximate `size` of an event, such as 8KB; the input fills it up")
 	flags.IntVar(&o.Paths, "paths", 10, "number of decision paths")
 	flags.Float64Var(&o.Rate, "rate", 500, "decisions a second")
 	flags.Float64Var(&o.Drift, "drift", 0, "how much latencies differ from minute to minute: 0 to 2")

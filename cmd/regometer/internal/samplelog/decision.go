@@ -316,7 +316,7 @@ const (
 // inputBytes returns the average size of an input.
 func (o Options) inputBytes() int {
 	const around = 500 // bytes of an event without its input
-	return max(o.EventBytes-around, 0)
+	return int(max(o.EventBytes-around, 0))
 }
 
 // newInputs returns the inputs of all events.
