@@ -168,6 +168,35 @@ var behaviours = []behaviour{
 		},
 	},
 	{
+		name: "sample",
+		rule: "A summary of more values describes a sample of 1,028 of them. A value's weight falls by a factor of e in 1/0.015 seconds.",
+		check: func(s *script) {
+			for _, tc := range []struct {
+				zeros       int
+				wait        time.Duration
+				ones        int
+				least, most float64 // share of ones in the sample, with ten standard deviations around it
+			}{
+				{3 * sampleSize, 0, sampleSize, 0.14, 0.36},
+				{20 * sampleSize, time.Second * 1000 / 15, 20 * sampleSize, 0.6, 0.85},
+				{sampleSize, time.Hour, 2 * sampleSize, 1, 1},
+			} {
+				h := s.another().Histogram("h")
+				for range tc.zeros {
+					h.Update(0)
+				}
+				time.Sleep(tc.wait)
+				for range tc.ones {
+					h.Update(1)
+				}
+				mean, _ := h.Value().(map[string]any)["mean"].(float64)
+				if mean < tc.least || mean > tc.most {
+					s.Errorf("after %d zeros, %v and %d ones, the mean of the sample is %.2f, want %.2f to %.2f", tc.zeros, tc.wait, tc.ones, mean, tc.least, tc.most)
+				}
+			}
+		},
+	},
+	{
 		name: "json",
 		rule: "Keys are sorted by their bytes. Keys and numbers are written as encoding/json writes them.",
 		check: func(s *script) {

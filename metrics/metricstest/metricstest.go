@@ -37,12 +37,12 @@ import (
 // checks them too. Timers must read the clock of package time, because most
 // checks run in the virtual time of testing/synctest.
 //
-// The checks of the sample are statistical. A correct implementation fails them
-// less often than once in a million runs.
+// The check of the sample is statistical. A correct implementation never fails
+// it in practice.
 func Run[M methods](t *testing.T, newCollection, noOp func() M, statistics func(num ...int64) any) {
 	if newCollection != nil {
 		adapted := func() collection { return adapter{newCollection()} }
-		run(t, adapted, synctest.Test, append(sampleBehaviours(), behaviours...))
+		run(t, adapted, synctest.Test, behaviours)
 		run(t, adapted, inRealTime, realTimeBehaviours)
 	}
 	if noOp != nil {

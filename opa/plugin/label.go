@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -21,22 +20,10 @@ const (
 	rootPath = outcome.AllData // decisions on all documents at once
 )
 
-// A label is a value of the label path.
+// A label is the value of the label path for a path. It is shared if a document
+// of the policy has no label of its own because there is no room.
 type label struct {
-	name string
-	// counted is true once there are series for the label. A rollup has room
-	// for the labels that one plugin gives, but series of former labels may
-	// take the room.
-	counted atomic.Bool
-}
-
-// other is the label rollup.Other, for which there is always room.
-var other = &label{name: rollup.Other}
-
-// A pathLabel is the label of a path. It is shared if a document of the policy
-// has no label of its own because there is no room.
-type pathLabel struct {
-	*label
+	name   string
 	shared bool
 }
 
@@ -49,10 +36,10 @@ type labels struct {
 	compiler *ast.Compiler // has the policy; may be nil
 	// ready has the labels of the policy's documents by path, so that one
 	// look-up finds the labels of most decisions.
-	ready map[string]pathLabel
+	ready map[string]label
 
-	given  map[string]*label // all labels except the variable other
-	counts *policyPaths      // nil if no policy gives labels
+	given  map[string]bool // all labels except rollup.Other
+	counts *policyPaths    // nil if no policy gives labels
 }
 
 // policyPaths counts the paths of a policy's rules by the kind of their label.
@@ -81,15 +68,13 @@ func (c *policyPaths) String() string {
 
 func newLabels(config *settings, c *ast.Compiler) *labels {
 	p := config.Paths
-	l := &labels{paths: p, named: namedPaths(p), policy: &document{}, compiler: c, ready: map[string]pathLabel{}, given: map[string]*label{}}
+	l := &labels{paths: p, named: namedPaths(p), policy: &document{}, compiler: c, ready: map[string]label{}, given: map[string]bool{}}
 	if !p.Enabled {
-		l.give(allPaths)
+		l.given[allPaths] = true
 		return l
 	}
-	l.give(outcome.Query)
-	l.give(rootPath)
-	for _, name := range p.labels() {
-		l.give(name)
+	for _, name := range append(p.labels(), outcome.Query, rootPath) {
+		l.given[name] = true
 	}
 	if p.FromPolicy && c != nil {
 		l.policy = policyDocuments(c)
@@ -101,21 +86,12 @@ func newLabels(config *settings, c *ast.Compiler) *labels {
 	return l
 }
 
-// give returns the label of a name. It makes the label if there is none.
-func (l *labels) give(name string) *label {
-	given := l.given[name]
-	if given == nil {
-		given = &label{name: name}
-		l.given[name] = given
-	}
-	return given
-}
-
 // prepare makes the label of a document of the policy, and counts its path.
 func (l *labels) prepare(d *document) {
-	at := pathLabel{other, d.label != d.path && l.named.find(d.path) == ""}
+	at := label{rollup.Other, d.label != d.path && l.named.find(d.path) == ""}
 	if d.label != "" {
-		at.label = l.give(d.label)
+		at.name = d.label
+		l.given[d.label] = true
 	}
 	l.ready[d.path] = at
 	switch {
@@ -134,29 +110,29 @@ func (l *labels) prepare(d *document) {
 
 // of returns the label of a decision, and whether its path is known. It
 // allocates memory only for paths with percent signs or unusual numbers.
-func (l *labels) of(path, query string) (label pathLabel, known bool) {
+func (l *labels) of(path, query string) (_ label, known bool) {
 	if !l.paths.Enabled {
-		return pathLabel{l.given[allPaths], false}, true
+		return label{name: allPaths}, true
 	}
 	if path != "" && path[0] == '/' {
 		path = path[1:]
 	}
-	if label, ok := l.ready[path]; ok {
-		return label, true
+	if ready, ok := l.ready[path]; ok {
+		return ready, true
 	}
 	if isQuery(path, query) {
-		return pathLabel{l.given[outcome.Query], false}, true
+		return label{name: outcome.Query}, true
 	}
 	if first, _ := cutSegment(path); first == "" {
-		return pathLabel{l.given[rootPath], false}, true
+		return label{name: rootPath}, true
 	}
 	if name := l.named.find(path); name != "" {
-		return pathLabel{l.give(name), false}, true
+		return label{name: name}, true
 	}
 	if d := l.policy.find(path); d != nil {
 		return l.ready[d.path], true
 	}
-	return pathLabel{other, false}, false
+	return label{name: rollup.Other}, false
 }
 
 // isQuery reports whether a decision answers an ad-hoc query. A decision of the

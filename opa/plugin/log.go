@@ -4,6 +4,7 @@
 package plugin
 
 import (
+	"cmp"
 	"log/slog"
 	"sync/atomic"
 
@@ -73,7 +74,7 @@ func (c *LogCounter) Verdicts() *verdicts.Set { return c.config.verdicts }
 // it.
 type LogBatch struct {
 	counter *LogCounter
-	given   map[*label]bool
+	labels  *labels // those of the first decision
 	n       uint64
 
 	// Decisions wait in pending, and their numbers in numbers. If there are too
@@ -93,14 +94,13 @@ const (
 
 // NewBatch returns an empty batch.
 func (c *LogCounter) NewBatch() *LogBatch {
-	return &LogBatch{counter: c, given: map[*label]bool{}}
+	return &LogBatch{counter: c}
 }
 
 // Reset makes the batch empty. Its decisions do not count.
 func (b *LogBatch) Reset() {
-	clear(b.given)
 	b.forget()
-	b.n, b.rollup = 0, nil
+	b.n, b.labels, b.rollup = 0, nil, nil
 }
 
 // forget forgets the pending decisions. Their texts may be long.
@@ -122,8 +122,9 @@ func (b *LogBatch) Add(d rollup.Decision) {
 	case outcome.AllData:
 		path = ""
 	}
-	l, _ := b.counter.recorder.labels.Load().of(path, query)
-	b.given[l.label] = true
+	labels := b.counter.recorder.labels.Load()
+	b.labels = cmp.Or(b.labels, labels)
+	l, _ := labels.of(path, query)
 	d.Query, d.Path, d.Overflow = query != "", l.name, l.shared
 	if len(b.pending) == mostPending || len(b.numbers)+len(d.Numbers) > mostNumbers {
 		b.fold()
@@ -159,11 +160,6 @@ func (b *LogBatch) Len() uint64 { return b.n }
 // Count counts the decisions, and makes the batch empty.
 func (b *LogBatch) Count() {
 	s := b.counter.recorder.state
-	for l := range b.given {
-		if !l.counted.Load() {
-			s.makeRoom(l)
-		}
-	}
 	s.recording.RLock()
 	b.addTo(s.rollup)
 	if b.rollup != nil {
@@ -175,5 +171,8 @@ func (b *LogBatch) Count() {
 	}
 	s.received[fromLog].Add(b.n)
 	s.recording.RUnlock()
+	if b.labels != nil && b.labels != b.counter.recorder.labels.Load() {
+		b.counter.recorder.endFormer() // a policy has come meanwhile
+	}
 	b.Reset()
 }

@@ -289,7 +289,7 @@ func TestLabelsFollowFromPolicy(t *testing.T) {
 			if one.name != other.name || one.shared != other.shared {
 				t.Fatalf("seed %d: %s is %q and %q", seed, path, one.name, other.name)
 			}
-			if one.name != rollup.Other && first.given[one.name] == nil {
+			if one.name != rollup.Other && !first.given[one.name] {
 				t.Errorf("seed %d: %s: label %q is not among those given", seed, path, one.name)
 			}
 			if !known && one.name != rollup.Other {

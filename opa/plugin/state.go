@@ -4,9 +4,9 @@
 package plugin
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -37,7 +37,7 @@ type state struct {
 	recording sync.RWMutex
 	rollup    *rollup.Rollup // nil before the first start
 	// started has the plugins that are started. The last one was configured
-	// last, and its labels get room. It changes with both mutexes held.
+	// last. It changes with both mutexes held.
 	started []*recorder
 
 	// configuring protects the fields below. Decisions never wait for it.
@@ -45,11 +45,6 @@ type state struct {
 	config      *settings      // the last one that any plugin has applied
 	options     rollup.Options // the options of rollup
 	exporter    *exporter      // nil if none is registered
-
-	// activations counts changes of the labels. lastActive has, for each label,
-	// the last change that gave it.
-	activations int
-	lastActive  map[string]int
 }
 
 var stateDesc = prometheus.NewDesc("regometer_plugin_state", "Never exported.", nil, nil)
@@ -98,9 +93,7 @@ type recorder struct {
 }
 
 // configure makes the state export its counts as configuration c says, with the
-// labels of this recorder. The only series that end are those of paths that the
-// recorder does not label, if there is no room for them. If configure fails, it
-// changes nothing.
+// labels of this recorder. If it fails, it changes nothing.
 //
 // It reads the rules while it holds the mutex that relabel needs, so that the
 // newest policy wins.
@@ -120,7 +113,7 @@ func (r *recorder) configure(c *settings) error {
 	case counted == nil:
 		counted, err = rollup.New(options)
 	case !reflect.DeepEqual(s.options, options):
-		counted, err = s.rebuild(options, s.labelsToEnd(l, options.Paths))
+		counted, err = s.rebuild(options, s.labelsToEnd(r, l, options.Paths))
 	}
 	if err == nil {
 		err = s.export(counted, c)
@@ -129,10 +122,9 @@ func (r *recorder) configure(c *settings) error {
 		return err
 	}
 	r.config = c
-	r.labels.Store(l)
 	s.config, s.options, s.rollup = c, options, counted
 	s.started = append(s.others(r), r)
-	s.noteLabels()
+	r.give(l)
 	return nil
 }
 
@@ -179,8 +171,7 @@ func (r *recorder) replaceLabels() (lost []string) {
 	s.lost.Add(uint64(len(lost)))
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	r.labels.Store(l)
-	s.noteLabels()
+	r.give(l)
 	return lost
 }
 
@@ -193,28 +184,28 @@ func (r *recorder) stop() {
 	s.recording.Lock()
 	defer s.recording.Unlock()
 	s.started = s.others(r)
-	s.noteLabels()
 	if len(s.started) == 0 && s.exporter != nil {
 		s.registry.Unregister(s.exporter)
 		s.exporter = nil
 	}
 }
 
-// noteLabels notes which labels the plugin that was configured last gives now. The caller holds
-// both mutexes.
-func (s *state) noteLabels() {
-	s.activations++
-	active := map[string]int{}
-	for _, name := range s.rollup.Labels() {
-		active[name] = s.lastActive[name]
+// give makes l the labels of this recorder, and ends the series for which they
+// leave no room. The caller holds both mutexes.
+func (r *recorder) give(l *labels) {
+	s := r.state
+	r.labels.Store(l)
+	gone := s.labelsToEnd(r, l, s.options.Paths)
+	if len(gone) == 0 {
+		return
 	}
-	if r := s.last(); r != nil {
-		for name, label := range r.labels.Load().given {
-			active[name] = s.activations
-			label.counted.Store(false) // there may be room now
-		}
+	counted, err := s.rebuild(s.options, gone)
+	if err == nil {
+		err = s.export(counted, s.config)
 	}
-	s.lastActive = active
+	if err == nil { // otherwise labels without room count as other
+		s.rollup = counted
+	}
 }
 
 // rebuild returns a rollup with these options and the counts of the current
@@ -234,55 +225,30 @@ func (s *state) rebuild(o rollup.Options, gone map[string]bool) (*rollup.Rollup,
 	return r, nil
 }
 
-// labelsToEnd returns the labels whose series must end so that at most room
-// labels are left. It returns only labels that are not among l. It takes those
-// that have been unused longest, sorted by name if equally long.
-func (s *state) labelsToEnd(l *labels, room int) map[string]bool {
-	var idle []string
-	for _, name := range s.rollup.Labels() {
-		if l.given[name] != nil {
-			room--
-		} else {
-			idle = append(idle, name)
-		}
-	}
-	slices.SortFunc(idle, func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.lastActive[a], s.lastActive[b]), cmp.Compare(a, b))
-	})
-	gone := map[string]bool{}
-	for _, name := range idle[:min(max(len(idle)-room, 0), len(idle))] {
-		gone[name] = true
-	}
-	return gone
-}
-
-// makeRoom makes room for the series of a label of the plugin that was
-// configured last. If necessary and possible, it ends series of other labels.
-func (s *state) makeRoom(l *label) {
+// endFormer ends the series of former labels that are in the way.
+func (r *recorder) endFormer() {
+	s := r.state
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	s.recording.Lock()
 	defer s.recording.Unlock()
-	l.counted.Store(true) // do not try again, even if there is no room
-	r := s.last()
-	if r == nil || r.labels.Load().given[l.name] == nil || s.rollup.Admit(l.name) {
-		return
+	r.give(r.labels.Load())
+}
+
+// labelsToEnd returns the labels whose series must end, so that all labels that
+// the plugins give have room. l are the labels that r gives. Labels that no
+// plugin gives end, first those that were counted first.
+func (s *state) labelsToEnd(r *recorder, l *labels, room int) map[string]bool {
+	given := maps.Clone(l.given)
+	for _, other := range s.others(r) {
+		maps.Copy(given, other.labels.Load().given)
 	}
-	// If there are hundreds of labels, end several at once. All decisions wait
-	// for the copy, which takes longer with more labels.
-	paths := s.options.Paths
-	gone := s.labelsToEnd(r.labels.Load(), paths-max(1, paths/100))
-	if len(gone) == 0 {
-		return
+	idle := slices.DeleteFunc(s.rollup.Labels(), func(name string) bool { return given[name] })
+	gone := map[string]bool{}
+	for _, name := range idle[:min(max(len(given)+len(idle)-room, 0), len(idle))] {
+		gone[name] = true
 	}
-	counted, err := s.rebuild(s.options, gone)
-	if err == nil {
-		err = s.export(counted, s.config)
-	}
-	if err == nil {
-		s.rollup = counted
-		counted.Admit(l.name)
-	}
+	return gone
 }
 
 // export registers a collector for a rollup, and unregisters the current one.
@@ -333,32 +299,15 @@ func (s *state) revisions() []revision {
 	return r.revisions()
 }
 
-// record adds a decision to the rollup. It reports whether the decision's path
-// is known.
+// record adds a decision to the rollup, under its label. It reports whether the
+// decision's path is known.
 func (r *recorder) record(d *decision) (known bool) {
-	l, recorded, known := r.tryRecord(d)
-	for !recorded {
-		r.state.makeRoom(l)
-		l, recorded, known = r.tryRecord(d)
-	}
-	return known
-}
-
-// tryRecord adds the decision to the rollup, under its label. If there is no
-// room for the label yet, it adds nothing.
-func (r *recorder) tryRecord(d *decision) (_ *label, recorded, known bool) {
 	s := r.state
 	s.recording.RLock()
 	defer s.recording.RUnlock()
 	l, known := r.labels.Load().of(d.Path, d.query)
-	if !l.counted.Load() {
-		if !s.rollup.Admit(l.name) {
-			return l.label, false, known
-		}
-		l.counted.Store(true)
-	}
 	d.Path, d.Query, d.Overflow = l.name, isQuery(d.Path, d.query), l.shared
 	s.rollup.Add(d.Decision)
 	s.received[d.source].Add(1)
-	return l.label, true, known
+	return known
 }

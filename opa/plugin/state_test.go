@@ -150,7 +150,7 @@ func TestReconfigure(t *testing.T) {
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	checkDecisions(t, registry, "opa", "a", n) // there is room for it
+	checkDecisions(t, registry, "opa", "a", 0) // there is no room for it
 	p.log(t, logs.EventV1{Path: "b"})
 	checkDecisions(t, registry, "opa", "b", n)
 	checkDecisions(t, registry, "opa", rollup.Other, 2)
@@ -332,35 +332,28 @@ func TestTwoOPAs(t *testing.T) {
 }
 
 // Two OPAs may have more labels than there is room for: there are no more
-// series than for one of them, no decision is lost, and the labels of the OPA
-// that was configured last get the room.
+// series than for one of them, and no decision is lost. Former labels make room
+// for both.
 func TestTwoOPAsShareRoom(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	first := newRecorder(t, registry, withMaxPaths(2), compile(t, rules("a", "b")))
-	second := newRecorder(t, registry, withMaxPaths(2), compile(t, "package q\nx := input.x\ny := input.x"))
+	second := newRecorder(t, registry, withMaxPaths(2), compile(t, "package q\nx := input.x"))
 	for _, path := range []string{"p/a", "/", "p/b"} {
 		first.ask(path)
 	}
 	first.askQuery()
-	first.checkSeries(t, "(data) (query) p/a p/b")
 	second.ask("q/x")
-	full := first.state.rollup
-	for range 2 {
-		first.ask("p/a")
-		second.ask("q/x")
-	}
-	if first.state.rollup != full {
-		t.Error("the counts are copied for a label that gets no room")
-	}
-	first.checkSeries(t, "(data) (query) other p/b q/x")
-	checkDecisions(t, registry, "opa", rollup.Other, 2)
-	checkSum(t, registry, "opa_decision_label_overflow_total", map[string]string{"kind": "path"}, 2)
-	second.stop()
-	second.ask("q/y") // takes no room
-	first.ask("p/a")
 	first.checkSeries(t, "(data) (query) other p/a p/b")
-	checkDecisions(t, registry, "opa", rollup.Other, 3)
+	checkSum(t, registry, "opa_decision_label_overflow_total", map[string]string{"kind": "path"}, 1)
+	first.activate(compile(t, rules("a")))
+	second.ask("q/x")
+	first.checkSeries(t, "(data) (query) other p/a q/x")
+	second.stop()
+	first.activate(compile(t, rules("a", "b")))
+	first.ask("p/b")
+	first.checkSeries(t, "(data) (query) other p/a p/b")
+	checkDecisions(t, registry, "opa", rollup.Other, 1)
 	first.stop()
 	first.ask("p/a")
 	checkDecisions(t, registry, "opa", "p/a", -1)
@@ -424,9 +417,9 @@ func TestStartClash(t *testing.T) {
 	checkDecisions(t, registry, "opa", "a", -1)
 }
 
-// Random policies, limits and decisions follow the rule. If there is no room,
-// as few series as possible end: first those whose label has not been given for
-// the longest time, then by name. No decision is lost over all paths.
+// Random policies, limits and decisions follow the rule: as few series as
+// possible end, those that came first, so that all labels have room. No
+// decision is lost over all paths.
 func TestRetentionModel(t *testing.T) {
 	t.Parallel()
 	names := strings.Split("abcdefgh", "")
@@ -434,27 +427,19 @@ func TestRetentionModel(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		config := withMaxPaths(3)
 		r := newRecorder(t, nil, config, compile(t, rules("a")))
-		s := r.state
-		counted, last, activation := map[string]uint64{}, map[string]int{}, 0
+		counted, order := map[string]uint64{}, []string(nil)
 		others, all := uint64(0), uint64(0)
-		makeRoom := func(series int) {
-			for len(counted) > series {
-				first := ""
-				for label := range counted {
-					if r.labels.Load().given[label] == nil && (first == "" || last[label] < last[first] || last[label] == last[first] && label < first) {
-						first = label
-					}
-				}
-				delete(counted, first)
+		makeRoom := func() {
+			given := maps.Clone(r.labels.Load().given)
+			for _, label := range order {
+				given[label] = true
+			}
+			for missing := len(given) - config.MaxPaths - unnamed; missing > 0; missing-- {
+				at := slices.IndexFunc(order, func(label string) bool { return !r.labels.Load().given[label] })
+				delete(counted, order[at])
+				order = slices.Delete(order, at, at+1)
 			}
 		}
-		activated := func() {
-			activation++
-			for label := range r.labels.Load().given {
-				last[label] = activation
-			}
-		}
-		activated()
 		for step := range 150 {
 			switch random.IntN(12) {
 			case 0: // another policy
@@ -463,14 +448,13 @@ func TestRetentionModel(t *testing.T) {
 					defined = append(defined, names[i])
 				}
 				r.activate(compile(t, rules(defined...)))
-				activated()
+				makeRoom()
 			case 1: // another configuration
 				config = withMaxPaths(3 + random.IntN(4))
 				if err := r.configure(config); err != nil {
 					t.Fatal(err)
 				}
-				makeRoom(config.MaxPaths + unnamed)
-				activated()
+				makeRoom()
 			default:
 				d := decision{}
 				switch random.IntN(8) {
@@ -490,10 +474,9 @@ func TestRetentionModel(t *testing.T) {
 					others++
 					break
 				}
-				if counted[l.name] == 0 {
-					makeRoom(config.MaxPaths + unnamed - 1)
+				if counted[l.name]++; counted[l.name] == 1 {
+					order = append(order, l.name)
 				}
-				counted[l.name]++
 			}
 			snapshot, got := r.snapshot(), map[string]uint64{}
 			for _, p := range snapshot.Paths {
@@ -508,43 +491,9 @@ func TestRetentionModel(t *testing.T) {
 			if !maps.Equal(got, counted) {
 				t.Fatalf("seed %d, step %d: the decisions are %v, want %v", seed, step, got, counted)
 			}
-			if all > 0 && snapshot.Stages[0].Histogram.Count() != all || s.received[fromServer].Load() != all {
-				t.Fatalf("seed %d, step %d: %+v, %d received, want %d", seed, step, snapshot.Stages, s.received[fromServer].Load(), all)
+			if n := r.state.received[fromServer].Load(); all > 0 && snapshot.Stages[0].Histogram.Count() != all || n != all {
+				t.Fatalf("seed %d, step %d: %+v, %d received, want %d", seed, step, snapshot.Stages, n, all)
 			}
-			if n := len(s.lastActive); n > 6+unnamed+3+unnamed {
-				t.Fatalf("seed %d, step %d: %d labels are remembered", seed, step, n)
-			}
-		}
-	}
-}
-
-// If a policy renames all of 1,000 paths, the plugin makes room for several
-// labels at once, because decisions wait meanwhile.
-func TestRetentionOfMany(t *testing.T) {
-	t.Parallel()
-	const paths = 1000
-	r := newRecorder(t, prometheus.NewRegistry(), withMaxPaths(paths), nil)
-	for _, test := range []struct {
-		prefix      string
-		least, most int // how often there is room to make
-	}{{"before", 0, 0}, {"after", 1, 100}} {
-		var names []string
-		for i := range paths {
-			names = append(names, fmt.Sprint(test.prefix, i))
-		}
-		r.activate(compile(t, rules(names...)))
-		made := 0
-		for _, name := range names {
-			former := r.state.rollup
-			if r.ask("p/" + name); r.state.rollup != former {
-				made++
-			}
-		}
-		if made < test.least || made > test.most {
-			t.Errorf("%s: the plugin made room %d times, want %d to %d", test.prefix, made, test.least, test.most)
-		}
-		if kept := strings.Count(strings.Join(r.state.rollup.Labels(), " "), "p/"+test.prefix); kept != paths {
-			t.Errorf("%s: %d paths have series, want %d", test.prefix, kept, paths)
 		}
 	}
 }

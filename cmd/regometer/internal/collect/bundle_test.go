@@ -136,7 +136,7 @@ bundles:
   file: {resource: "file://DIR/b.tar.gz"}
   image: {service: images, resource: image}
   missing: {resource: "file://DIR/missing.tar.gz"}
-plugins: {regometer: {next: console}, console: {}}`))
+plugins: {regometer: {}}`))
 	c := newCollector(Options{Config: opa.Plugins["regometer"]})
 	p := must(NewPolicy(c, []string{filepath.Join(dir, "p.rego")}, opa))
 	for _, s := range p.sources {
