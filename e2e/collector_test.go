@@ -6,7 +6,6 @@ package e2e
 import (
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,11 +32,9 @@ func TestCollector(t *testing.T) {
 	harness.EndToEnd(t)
 	control, collector := startControl(t), newSteady(t)
 	control.refused.Store(0)
-	regometer := filepath.Join(t.TempDir(), "regometer")
-	harness.Run(t, harness.Root, []string{"GOWORK=", "GOFLAGS="}, "go", "build", "-o", regometer, "./cmd/regometer")
 	collect := func() {
 		s := &opa{name: "collector", address: harness.FreeAddress(t)}
-		s.Process = harness.Start(t, exec.Command(regometer, "collect", "--addr", s.address, "--policy", "testdata/policy", "--forward", control.server.URL))
+		s.Process = harness.Start(t, exec.Command(harness.Regometer(t), "collect", "--addr", s.address, "--policy", "testdata/policy", "--forward", control.server.URL))
 		harness.Await(t, "the collector is healthy", func() bool {
 			status, _, _ := harness.Ask(t.Context(), http.MethodGet, s.url("/health"), "", "")
 			return status == http.StatusOK

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,85 +68,26 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 }
 
-// TestDocumentedQueries parses the documented queries, and compares the
-// documented query of classic histograms with the rule before the queries.
-func TestDocumentedQueries(t *testing.T) {
-	t.Parallel()
-	for _, document := range []string{"operating.md", "kubernetes.md", "alerts.md"} {
-		for _, query := range snippets(t, document, "promql") {
-			_, err := promqlParser.ParseExpr(classicForm(query))
-			assert.NoError(t, err, query)
-		}
-	}
-	queries := snippets(t, "operating.md", "promql")
-	i := slices.IndexFunc(queries, func(query string) bool { return strings.Contains(query, "_bucket") })
-	require.Positive(t, i)
-	assert.Equal(t, queries[i], classicForm(queries[i-1]))
-}
-
-var (
-	histogramName = regexp.MustCompile(`opa_decision_(?:stage|path)_duration_seconds(_\w+)?`)
-	summedBy      = regexp.MustCompile(`sum by \(([^)]*)\)`)
-)
-
-// formOf returns the kind of histogram that a query needs: "native", "classic",
-// or "" if it needs none.
-func formOf(query string) string {
-	switch match := histogramName.FindStringSubmatch(query); {
-	case match == nil:
-		return ""
-	case match[1] != "":
-		return "classic"
-	default:
-		return "native"
-	}
-}
-
-// classicForm returns a query of native histograms in the form that
-// docs/operating.md gives for classic ones, and other queries unchanged.
-func classicForm(query string) string {
-	if formOf(query) != "native" {
-		return query
-	}
-	query = histogramName.ReplaceAllString(query, "${0}_bucket")
-	query = summedBy.ReplaceAllString(query, "sum by ($1, le)")
-	return strings.ReplaceAll(query, "sum(", "sum by (le) (")
-}
-
-// TestDocumentedData: each documented query returns data, and the documented
-// metrics are the real ones.
-func TestDocumentedData(t *testing.T) {
-	harness.EndToEnd(t)
-	control := startControl(t)
-	logs := uploads(nil)
-	logs["plugin"] = "regometer" // to export all metrics
-	s := startOPA(t, "documented", control.config(logs))
-	targets := map[string]string{"documented": s.address}
-	native, classic := startMonitor(t, targets, monitorOptions{rules: []string{nativeRules}}), startMonitor(t, targets, monitorOptions{rules: []string{classicRules}, classic: true})
-	awaitScrapes(t, native, classic)
-	var all sync.WaitGroup
-	for _, w := range []workload{gateway, search, calls} {
-		all.Go(func() { s.run(t, w, 12*time.Second, 2, 10) })
-	}
-	all.Wait()
-	end := awaitScrapes(t, native, classic)
-
-	// The server has run for seconds: all ranges become as short. Nothing
+// testDocuments: each documented query returns data, and the documented metrics
+// are the real ones.
+func testDocuments(t *testing.T, f *fleet) {
+	// The servers have run for seconds: all ranges become as short. Nothing
 	// overflows: no data is the right answer.
 	short := strings.NewReplacer("[5m]", "[5s]", "[15m]", "[5s]", "[1h]", "[5s]", "[1d]", "[5s]", "offset 1h", "offset 5s")
-	for _, query := range snippets(t, "operating.md", "promql") {
-		query = short.Replace(query)
-		for _, store := range []struct {
-			form, query string
-			*monitor
-		}{{"native", query, native}, {"classic", classicForm(query), classic}} {
-			if f := formOf(store.query); f == "" || f == store.form {
-				assert.Equal(t, !strings.Contains(query, "overflow"), hasData(store.vector(t, store.query, end)), store.query)
+	for _, document := range []string{"operating.md", "kubernetes.md"} {
+		for _, query := range snippets(t, document, "promql") {
+			m := f.native
+			if strings.Contains(query, "_seconds_bucket") {
+				m = f.classic
 			}
+			assert.Equal(t, !strings.Contains(query, "overflow"), hasData(m.vector(t, short.Replace(query), f.end)), query)
 		}
 	}
 
-	text, scrape := harness.Read(t, "docs/operating.md"), s.ourFamilies(t)
+	text, scrape := harness.Read(t, "docs/operating.md"), ""
+	for _, s := range f.servers {
+		scrape += s.ourFamilies(t)
+	}
 	names := map[string]bool{}
 	var want []string
 	for _, match := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`).FindAllStringSubmatch(scrape, -1) {

@@ -38,7 +38,8 @@ var (
 )
 
 // TestFleet compares the metrics of a fleet in Prometheus with its decision
-// logs, and evaluates the dashboards and rules on them.
+// logs, and evaluates the
+// dashboards, rules and documented queries on them.
 func TestFleet(t *testing.T) {
 	harness.EndToEnd(t)
 	f := startFleet(t)
@@ -47,6 +48,7 @@ func TestFleet(t *testing.T) {
 		"native histograms":  testNativeHistograms,
 		"classic histograms": testClassicHistograms,
 		"dashboards":         testDashboards,
+		"documents":          testDocuments,
 		"rules":              testRules,
 		"lint":               testLint,
 	} {

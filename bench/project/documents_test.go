@@ -5,10 +5,8 @@ package project
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -78,7 +76,7 @@ func TestDocumentsName(t *testing.T) {
 	}
 	for document, text := range texts(t, "*.md", ":!bench") {
 		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)[)#]`).FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(root, filepath.Dir(document), m[1])); err != nil {
+			if _, err := os.Stat(filepath.Join(files, filepath.Dir(document), m[1])); err != nil {
 				t.Errorf("%s: %v", document, err)
 			}
 		}
@@ -89,6 +87,9 @@ func TestDocumentsName(t *testing.T) {
 		}
 	}
 }
+
+// stepOfCI matches the documented commands that are steps of .ci/run.
+var stepOfCI = regexp.MustCompile(`^(make (test|bench-quick|e2e E2EFLAGS=-short)|regometer verify --quick)\n`)
 
 // TestDocumentsCommands runs the commands in the documents, except those that
 // are steps of .ci/run themselves.
@@ -118,7 +119,6 @@ func TestDocumentsCommands(t *testing.T) {
 	}
 	places := strings.NewReplacer("path/to/opa", opaTree, "../regometer", checkout)
 	folders := map[string]string{operating: documentFolder(t, operating), collecting: documentFolder(t, collecting), reporting: t.TempDir(), containers: t.TempDir()}
-	steps := ciSteps(t)
 	_, newest := supported(t)
 	for _, document := range executed {
 		dir := folders[document]
@@ -132,7 +132,7 @@ func TestDocumentsCommands(t *testing.T) {
 			}
 			script := "set -euo pipefail\n"
 			for line := range strings.Lines(b.text) {
-				if !slices.Contains(steps, strings.TrimSpace(line)) {
+				if !stepOfCI.MatchString(line) {
 					script += places.Replace(line)
 				}
 			}
@@ -170,24 +170,6 @@ func TestDocumentsCommands(t *testing.T) {
 		stopServer()
 		stopBeside()
 	}
-}
-
-// ciSteps returns the documented commands that .ci/run runs too.
-func ciSteps(t *testing.T) []string {
-	t.Helper()
-	script := read(t, ".ci/run")
-	steps := map[string]string{ // by the documented command
-		"make test":                "make test-slow",
-		"make bench-quick":         "make bench-quick",
-		"make e2e E2EFLAGS=-short": "make e2e E2EFLAGS=-short",
-		"regometer verify --quick": "go run ./cmd/regometer verify --quick",
-	}
-	for _, step := range steps {
-		if !strings.Contains(script, " "+step+"\n") {
-			t.Errorf(".ci/run lacks the step %q", step)
-		}
-	}
-	return slices.Collect(maps.Keys(steps))
 }
 
 // documentFolder returns a temporary folder with the examples and the files
@@ -275,62 +257,4 @@ func TestStageTable(t *testing.T) {
 	if !strings.HasSuffix(read(t, operating), table.String()) {
 		t.Errorf("%s does not end with this table:\n%s", operating, &table)
 	}
-}
-
-// notInDecisions are timers that OPA records, but not in a decision's metrics.
-var notInDecisions = []string{"bundle_request", "server_read_bytes"}
-
-// TestStagesAreKnown: metrics knows the names that rollup knows, so that it
-// formats their keys once. rollup knows the names that metrics knows, so that
-// they do not count as other. metrics need not know the names of a family.
-func TestStagesAreKnown(t *testing.T) {
-	inStages := slices.Clone(notInDecisions)
-	for _, s := range stages.DefaultStages() {
-		inStages = append(inStages, s.Name)
-	}
-	for _, c := range []struct {
-		list    string
-		inStage []string
-	}{
-		{"knownTimers", inStages},
-		{"knownCounters", stages.DefaultCounters()},
-	} {
-		known := namesInSource(t, c.list)
-		for _, name := range c.inStage {
-			if !strings.HasSuffix(name, "*") && !slices.Contains(known, name) {
-				t.Errorf("metrics/name.go: %s lacks %q, which rollup knows", c.list, name)
-			}
-		}
-		for _, name := range known {
-			inFamily := func(stage string) bool {
-				family, is := strings.CutSuffix(stage, "*")
-				return is && strings.HasPrefix(name, family)
-			}
-			if !slices.Contains(c.inStage, name) && !slices.ContainsFunc(inStages, inFamily) {
-				t.Errorf("internal/stages/defaults.go lacks %q, which is in %s of metrics", name, c.list)
-			}
-		}
-	}
-}
-
-// namesInSource returns the strings of a list in metrics/name.go, whose
-// elements are literals and constants of the package.
-func namesInSource(t *testing.T, list string) (names []string) {
-	t.Helper()
-	source := ""
-	for _, text := range texts(t, "metrics/*.go") {
-		source += text
-	}
-	elements := regexp.MustCompile(`(?s)\b` + list + ` += \[\.\.\.\]string\{(.*?)\n\t\}`).FindStringSubmatch(source)
-	if elements == nil {
-		t.Fatalf("package metrics has no list %s", list)
-	}
-	constants := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^\t(\w+) +(?:[\w.]+ +)?= "(\w+)"$`).FindAllStringSubmatch(source, -1) {
-		constants[m[1]] = m[2]
-	}
-	for _, name := range regexp.MustCompile(`\w+`).FindAllString(elements[1], -1) {
-		names = append(names, cmp.Or(constants[name], name))
-	}
-	return names
 }

@@ -43,7 +43,7 @@ func TestExamplePolicy(t *testing.T) {
 		{"test", "--threshold", "100", "."},
 		{"check", "--strict", "."},
 		{"fmt", "--fail", "--diff", "."},
-		{"test", "--threshold", "100", "../kubernetes/opa/policy/system.rego", "../../cmd/regometer/testdata"},
+		{"test", "--threshold", "100", "../kubernetes/opa/policy/system.rego", "../../cmd/regometer/testdata/system_test.rego"},
 	} {
 		cmd := exec.Command(opa, args...)
 		cmd.Dir = filepath.FromSlash("../../examples/policy")

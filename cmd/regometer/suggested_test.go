@@ -220,7 +220,7 @@ func checkSuggested(t *testing.T, rule, key, times, log string, r reportJSON) {
 // and the command that is suggested there runs.
 func TestDocumentedFindings(t *testing.T) {
 	example := regexp.MustCompile("(?s)```sh\n([^`]*)```\n\n```text\n(Of .*?)```\n")
-	for _, document := range []string{"../../README.md", "../../docs/report.md"} {
+	for _, document := range []string{"testdata/root/README.md", "testdata/root/docs/report.md"} {
 		m := example.FindStringSubmatch(read(document))
 		if m == nil {
 			t.Fatalf("%s shows no findings", document)

@@ -91,35 +91,43 @@ func run(dir string, env []string, name string, args ...string) (string, error) 
 	return stdout.String(), nil
 }
 
-// ours is the environment of commands that build this repository's own code.
-// others is the environment of commands that build other code.
-var ours, others = []string{"GOWORK=", "GOFLAGS="}, []string{"GOWORK=off", "GOFLAGS="}
+// cached returns a function that builds a program once, in a file of the user's
+// cache. build gets the file's path.
+func cached(name string, build func(file string) error) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", err
+		}
+		file := filepath.Join(cache, "regometer-e2e", name)
+		return file, build(file)
+	})
+}
+
+var regometer = cached("regometer", func(file string) error {
+	_, err := run(Root, []string{"GOWORK=", "GOFLAGS="}, "go", "build", "-o", file, "./cmd/regometer")
+	return err
+})
+
+// Regometer returns the path of the command.
+func Regometer(t *testing.T) string {
+	path, err := regometer()
+	require.NoError(t, err)
+	return path
+}
 
 // OPA returns the path of an opa that `regometer build` made, or the path in
 // REGOMETER_E2E.
 func OPA(t *testing.T) string {
-	path, err := opaBinary()
-	require.NoError(t, err)
-	return path
-}
-
-var opaBinary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("REGOMETER_E2E"); path != "1" {
-		return path, nil
+		return path
 	}
-	return buildOPA()
-})
+	return strings.TrimSpace(Run(t, Root, nil, Regometer(t), "build"))
+}
 
 // UnmodifiedOPA returns the path of the same OPA without any part of Regometer.
 func UnmodifiedOPA(t *testing.T) string {
-	path, err := buildOPA("--unmodified")
-	require.NoError(t, err)
-	return path
-}
-
-func buildOPA(flags ...string) (string, error) {
-	path, err := run(Root, ours, "go", append([]string{"run", "./cmd/regometer", "build"}, flags...)...)
-	return strings.TrimSpace(path), err
+	return strings.TrimSpace(Run(t, Root, nil, Regometer(t), "build", "--unmodified"))
 }
 
 // ExtAuthz returns the path of a program that answers Envoy, built by `regometer
@@ -127,20 +135,18 @@ func buildOPA(flags ...string) (string, error) {
 // its source. Call it before a test becomes parallel, because a compiler
 // disturbs measurements.
 func ExtAuthz(t *testing.T) string {
+	folder, mainPackage := filepath.Join(Root, "e2e", "extauthz"), "."
 	if source := os.Getenv("OPA_ENVOY_PLUGIN"); source != "" {
-		return build(t, source, "./cmd/opa-envoy-plugin")
+		folder, mainPackage = source, "./cmd/opa-envoy-plugin"
 	}
-	return build(t, filepath.Join(Root, "e2e", "extauthz"), ".")
-}
-
-func build(t *testing.T, folder, mainPackage string) string {
-	dir := t.TempDir()
-	regometer, binary := filepath.Join(dir, "regometer"), filepath.Join(dir, "program")
-	Run(t, Root, ours, "go", "build", "-o", regometer, "./cmd/regometer")
-	Run(t, dir, others, regometer, "build", "-C", folder, mainPackage, "-o", binary)
-	require.Contains(t, Run(t, dir, nil, regometer, "version", binary), "drop-in: sha256:")
+	binary := filepath.Join(t.TempDir(), "program")
+	Run(t, "", others, Regometer(t), "build", "-C", folder, mainPackage, "-o", binary)
+	require.Contains(t, Run(t, "", nil, Regometer(t), "version", binary), "drop-in: sha256:")
 	return binary
 }
+
+// others is the environment of commands that build other code.
+var others = []string{"GOWORK=off", "GOFLAGS="}
 
 // Promtool runs promtool of the Prometheus in go.mod.
 func Promtool(t *testing.T, args ...string) {
@@ -152,19 +158,13 @@ func Promtool(t *testing.T, args ...string) {
 
 // promtool builds promtool in Prometheus' own module, because promtool needs
 // modules that the tests do not need.
-var promtool = sync.OnceValues(func() (string, error) {
+var promtool = cached("promtool", func(file string) error {
 	source, err := run(filepath.Join(Root, "e2e"), others, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus/prometheus")
-	if err != nil {
-		return "", err
+	if err == nil {
+		// The tag leaves out service discovery, which our files do not use.
+		_, err = run(strings.TrimSpace(source), append(others, "CGO_ENABLED=0"), "go", "build", "-tags", "remove_all_sd", "-o", file, "./cmd/promtool")
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(cache, "regometer-e2e", "promtool")
-	// The tag leaves out service discovery, which our files do not use.
-	_, err = run(strings.TrimSpace(source), append(others, "CGO_ENABLED=0"), "go", "build", "-tags", "remove_all_sd", "-o", file, "./cmd/promtool")
-	return file, err
+	return err
 })
 
 // A Process runs until the end of the test.

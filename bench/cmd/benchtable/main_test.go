@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-const root = "../../.."
+// The root by a link in this module: see bench/project/rules_test.go.
+const root = "../../testdata/root"
 
 // TestPages: the page in docs, and the table in README.md, follow from the
 // figures in docs/performance.

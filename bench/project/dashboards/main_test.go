@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-const folder = "../../../dashboards"
+const folder = "../../testdata/root/dashboards"
 
 // TestWritten: the repository has the files that this program writes.
 func TestWritten(t *testing.T) {
