@@ -35,10 +35,10 @@ type control struct {
 	away    atomic.Bool  // whether it refuses to serve bundles
 	refused atomic.Int64 // n: it refuses every nth upload. 0: none
 	uploads atomic.Int64
-	events  atomic.Int64 // in the uploads that it took
 
 	mu        sync.Mutex
 	resources map[string]resource
+	events    []json.RawMessage // in the uploads that it took
 }
 
 // A resource is a bundle that servers ask for again and again.
@@ -58,10 +58,12 @@ func startControl(t *testing.T) *control {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		var events []struct{}
+		var events []json.RawMessage
 		text, err := gzip.NewReader(r.Body)
 		if err == nil && json.NewDecoder(text).Decode(&events) == nil {
-			c.events.Add(int64(len(events)))
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.events = append(c.events, events...)
 		}
 	})
 	mux.HandleFunc("GET /on-call/{user}", func(w http.ResponseWriter, r *http.Request) {
@@ -105,6 +107,16 @@ func (c *control) activate(t *testing.T, revision string, more ...string) {
 		files[fmt.Sprintf("/more%d.rego", i)] = text
 	}
 	c.put("bundle.tar.gz", revision, harness.Bundle(t, files))
+}
+
+// logged returns the decisions in the uploads that the control took.
+func (c *control) logged() (events []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, event := range c.events {
+		events = append(events, string(event))
+	}
+	return events
 }
 
 func (c *control) put(name, version string, content []byte) {

@@ -6,7 +6,6 @@
 package peers
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,10 +16,6 @@ import (
 	victoriametrics "github.com/VictoriaMetrics/metrics"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
-	sdk "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/regometer/regometer/exphist"
 )
@@ -50,12 +45,11 @@ var nanoseconds, seconds = func() (ns [values]int64, s [values]float64) {
 // has 18 buckets for each power of ten.
 var impls = []struct {
 	name string
-	make func() func() histogram // returns a function that makes histograms of one family
+	make func() histogram
 }{
-	{"regometer", func() func() histogram { return newRegometer }},
-	{"prometheus", func() func() histogram { return newPrometheus }},
-	{"victoriametrics", func() func() histogram { return newVictoriaMetrics }},
-	{"opentelemetry", newOpenTelemetry},
+	{"regometer", newRegometer},
+	{"prometheus", newPrometheus},
+	{"victoriametrics", newVictoriaMetrics},
 }
 
 func newRegometer() histogram {
@@ -114,43 +108,12 @@ func newVictoriaMetrics() histogram {
 	}
 }
 
-// newOpenTelemetry returns a function that makes the histograms of one
-// instrument, each with an attribute of its own.
-func newOpenTelemetry() func() histogram {
-	reader := sdk.NewManualReader(sdk.WithAggregationSelector(func(sdk.InstrumentKind) sdk.Aggregation {
-		return sdk.AggregationBase2ExponentialHistogram{MaxSize: 640, MaxScale: 5}
-	}))
-	h, err := sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("bench").Float64Histogram("latency")
-	if err != nil {
-		panic(err)
-	}
-	ctx, made := context.Background(), 0
-	var data metricdata.ResourceMetrics
-	return func() histogram {
-		made++
-		attributes := metric.WithAttributeSet(attribute.NewSet(attribute.Int("n", made)))
-		return histogram{
-			record: func(start, n int) {
-				for i := range n {
-					h.Record(ctx, seconds[(start+i)%values], attributes)
-				}
-			},
-			read: func() uint64 {
-				if err := reader.Collect(ctx, &data); err != nil {
-					panic(err)
-				}
-				return data.ScopeMetrics[0].Metrics[0].Data.(metricdata.ExponentialHistogram[float64]).DataPoints[0].Count
-			},
-		}
-	}
-}
-
 // BenchmarkRecord records into one histogram, with one goroutine and with two.
 func BenchmarkRecord(b *testing.B) {
 	for _, goroutines := range []int{1, 2} {
 		for _, impl := range impls {
 			b.Run(fmt.Sprintf("goroutines=%d/impl=%s", goroutines, impl.name), func(b *testing.B) {
-				h := impl.make()()
+				h := impl.make()
 				h.record(0, 40*values) // it knows the range
 				b.ReportAllocs()
 				b.ResetTimer()
@@ -171,7 +134,7 @@ func BenchmarkRecord(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	for _, impl := range impls {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			h := impl.make()()
+			h := impl.make()
 			h.record(0, 40*values)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -182,7 +145,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 // BenchmarkMemory measures the growth of the heap by a histogram of 10,000
-// latencies, without the memory that all histograms of a family share.
+// latencies, without the memory that all histograms share.
 func BenchmarkMemory(b *testing.B) {
 	heap := func() int {
 		runtime.GC()
@@ -194,12 +157,11 @@ func BenchmarkMemory(b *testing.B) {
 	for _, impl := range impls {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			for b.Loop() {
-				create := impl.make()
-				create().record(0, 1)
+				impl.make().record(0, 1) // what all share
 				var all [200]histogram
 				before := heap()
 				for i := range all {
-					all[i] = create()
+					all[i] = impl.make()
 					all[i].record(0, 10_000)
 				}
 				grown := heap() - before

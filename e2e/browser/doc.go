@@ -8,6 +8,5 @@
 //	go test ./browser
 //
 // If REGOMETER_SCREENSHOTS is a folder, the test writes pictures of the pages
-// there. If REGOMETER_AXE is the path of axe.min.js of axe-core, the test looks
-// for barriers to people who use a keyboard or a screen reader.
+// there.
 package browser

@@ -146,13 +146,6 @@ func look(browser context.Context, t *testing.T, page string, s screen, name str
 	saw := run(tab, t, chromedp.Evaluate[sight](script))
 	run(tab, t, chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => d.open = true)`))
 	opened := run(tab, t, chromedp.Evaluate[sight](script))
-	if axe := os.Getenv("REGOMETER_AXE"); axe != "" {
-		code, err := os.ReadFile(axe)
-		require.NoError(t, err)
-		run(tab, t, chromedp.Evaluate[chromedp.Void](string(code)))
-		assert.Empty(t, run(tab, t, chromedp.Evaluate[[]string](`axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes[0].html))`, chromedp.EvalAwaitPromise)),
-			"barriers that axe-core found")
-	}
 	if dir := os.Getenv("REGOMETER_SCREENSHOTS"); dir != "" {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+"-"+s.name+".png"), picture, 0o666))
 	}

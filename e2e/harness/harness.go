@@ -130,6 +130,11 @@ func UnmodifiedOPA(t *testing.T) string {
 	return strings.TrimSpace(Run(t, Root, nil, Regometer(t), "build", "--unmodified"))
 }
 
+// SeriesOPA returns the path of the same OPA with the series for OPA alone.
+func SeriesOPA(t *testing.T) string {
+	return strings.TrimSpace(Run(t, Root, nil, Regometer(t), "build", "--upstream"))
+}
+
 // ExtAuthz returns the path of a program that answers Envoy, built by `regometer
 // build`: e2e/extauthz, or opa-envoy-plugin if OPA_ENVOY_PLUGIN is the folder of
 // its source. Call it before a test becomes parallel, because a compiler
