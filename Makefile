@@ -58,9 +58,10 @@ if [ -z "$${REGOMETER_DUCKDB:-}" ] && ! command -v duckdb >/dev/null; then \
 fi
 endef
 
+# bench, bench/ideas and bench/peers have only benchmarks.
 .PHONY: test
 test: ## Run the tests of all modules, with the flags TESTFLAGS
-	$(TEST) -timeout 60m $(TESTFLAGS) $(ALL)
+	$(GO) list $(ALL) | grep -vE '/bench(/ideas|/peers)?$$' | xargs $(TEST) -timeout 60m $(TESTFLAGS)
 
 .PHONY: test-slow
 test-slow: ## Run the tests of all modules, also those that build OPA or read logs with DuckDB: many minutes

@@ -52,7 +52,7 @@ func TestCollector(t *testing.T) {
 		delete(config, "plugins")
 		servers[name] = startOPA(t, name, config)
 	}
-	m := startMonitor(t, map[string]string{"collector": collector.address}, monitorOptions{rules: scaledRules(t)})
+	m := startMonitor(t, map[string]string{"collector": collector.address}, false, scaledRules(t)...)
 	awaitScrapes(t, m)
 	run := func(duration time.Duration, names ...string) {
 		var all sync.WaitGroup

@@ -108,7 +108,7 @@ func startEnvoyServer(t *testing.T, binary string) *envoyServer {
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = connection.Close() })
-	m := startMonitor(t, map[string]string{"envoy": diagnostic}, monitorOptions{})
+	m := startMonitor(t, map[string]string{"envoy": diagnostic}, false)
 	return &envoyServer{s, m, authv3.NewAuthorizationClient(connection)}
 }
 

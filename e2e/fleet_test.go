@@ -80,8 +80,8 @@ func startFleet(t *testing.T) *fleet {
 		f.servers = append(f.servers, s)
 		targets[m.name] = s.address
 	}
-	f.native = startMonitor(t, targets, monitorOptions{rules: []string{nativeRules, alertRules}})
-	f.classic = startMonitor(t, targets, monitorOptions{rules: []string{classicRules, alertRules}, classic: true})
+	f.native = startMonitor(t, targets, false, nativeRules, alertRules)
+	f.classic = startMonitor(t, targets, true, classicRules, alertRules)
 	awaitScrapes(t, f.native, f.classic)
 
 	duration := long(40*time.Second, 15*time.Second)
@@ -141,8 +141,8 @@ func testTotals(t *testing.T, f *fleet) {
 }
 
 // testRules: Prometheus evaluates the rules without errors. Each recording rule
-// records numbers, except those that need a day, half an hour or a collector.
-// TestRealFaults tests those of half an hour, and the alerts.
+// records numbers, except those that need a day, half an hour or a collector:
+// promtool tests these.
 func testRules(t *testing.T, f *fleet) {
 	for _, m := range []*monitor{f.native, f.classic} {
 		recorded := 0

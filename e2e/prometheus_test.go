@@ -40,33 +40,23 @@ type monitor struct {
 	targets int
 }
 
-// monitorOptions say how a monitor differs from dashboards/prometheus.yaml.
-type monitorOptions struct {
-	classic  bool          // no native histograms
-	interval time.Duration // scrapeInterval if it is 0
-	rules    []string      // files
-}
-
-func newMonitor(db *teststorage.TestStorage) *monitor {
-	return &monitor{db: db, engine: promql.NewEngine(promql.EngineOpts{
-		Logger: promslog.NewNopLogger(), MaxSamples: 50_000_000, Timeout: time.Minute,
-		LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: promqlParser,
-	})}
-}
-
 var promqlParser = parser.NewParser(parser.Options{})
 
 // startMonitor scrapes addresses, with the names of their instances, until the
-// test ends.
-func startMonitor(t *testing.T, targets map[string]string, o monitorOptions) *monitor {
-	m := newMonitor(teststorage.New(t))
-	m.targets = len(targets)
+// test ends. It stores native histograms, or classic ones, and evaluates the
+// rules in files.
+func startMonitor(t *testing.T, targets map[string]string, classic bool, files ...string) *monitor {
+	db := teststorage.New(t)
+	m := &monitor{db: db, targets: len(targets), engine: promql.NewEngine(promql.EngineOpts{
+		Logger: promslog.NewNopLogger(), MaxSamples: 50_000_000, Timeout: time.Minute,
+		LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: promqlParser,
+	})}
 	registry, log := prometheus.NewRegistry(), promslog.NewNopLogger()
 	scraper, err := scrape.NewManager(&scrape.Options{
 		DiscoveryReloadInterval: model.Duration(10 * time.Millisecond),
 	}, log, nil, nil, m.db, registry)
 	require.NoError(t, err)
-	c := scrapeConfig(t, o)
+	c := scrapeConfig(t, classic)
 	require.NoError(t, scraper.ApplyConfig(c))
 	groups := make(chan map[string][]*targetgroup.Group, 1)
 	groups <- map[string][]*targetgroup.Group{c.ScrapeConfigs[0].JobName: targetGroups(targets)}
@@ -74,12 +64,12 @@ func startMonitor(t *testing.T, targets map[string]string, o monitorOptions) *mo
 	running.Go(func() { _ = scraper.Run(groups) }) // until Stop
 
 	ctx, cancel := context.WithCancel(context.Background())
-	if len(o.rules) > 0 {
+	if len(files) > 0 {
 		m.rules = rules.NewManager(&rules.ManagerOptions{
 			ExternalURL: &url.URL{}, QueryFunc: rules.EngineQueryFunc(m.engine, m.db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
 			Context: ctx, AppendableV2: m.db, Queryable: m.db, Logger: log, Registerer: registry, Parser: promqlParser,
 		})
-		require.NoError(t, m.rules.Update(scrapeInterval, o.rules, c.GlobalConfig.ExternalLabels, "", nil))
+		require.NoError(t, m.rules.Update(scrapeInterval, files, c.GlobalConfig.ExternalLabels, "", nil))
 		running.Go(m.rules.Run)
 	}
 	t.Cleanup(func() {
@@ -94,18 +84,15 @@ func startMonitor(t *testing.T, targets map[string]string, o monitorOptions) *mo
 }
 
 // scrapeConfig is dashboards/prometheus.yaml with another interval.
-func scrapeConfig(t *testing.T, o monitorOptions) *config.Config {
+func scrapeConfig(t *testing.T, classic bool) *config.Config {
 	c := loadConfig(t, harness.Read(t, "dashboards/prometheus.yaml"))
 	s := c.ScrapeConfigs[0]
-	if o.classic {
+	if classic {
 		native := false
 		s.ScrapeNativeHistograms = &native
 		s.ScrapeProtocols = config.DefaultScrapeProtocols
 	}
-	if o.interval == 0 {
-		o.interval = scrapeInterval
-	}
-	s.ScrapeInterval, s.ScrapeTimeout = model.Duration(o.interval), model.Duration(o.interval)
+	s.ScrapeInterval, s.ScrapeTimeout = model.Duration(scrapeInterval), model.Duration(scrapeInterval)
 	return c
 }
 

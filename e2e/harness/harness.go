@@ -186,7 +186,6 @@ func Start(t *testing.T, cmd *exec.Cmd) *Process {
 	require.NoError(t, err)
 	defer output.Close() // the process has its own handle
 	cmd.Stdout, cmd.Stderr = output, output
-	dieWithUs(cmd)
 	require.NoError(t, cmd.Start())
 	go func() {
 		_ = cmd.Wait() // cmd.ProcessState has the result
