@@ -62,6 +62,11 @@ func TestRandomRequests(t *testing.T) {
 	harness.EndToEnd(t)
 	binaries := []string{harness.UnmodifiedOPA(t), harness.SeriesOPA(t)}
 	const console = `{"decision_logs": {"console": true, "nd_builtin_cache": true}}`
+	var files []string
+	for _, text := range []string{requestPolicy, logPolicy} {
+		files = append(files, filepath.Join(t.TempDir(), "policy.rego"))
+		require.NoError(t, os.WriteFile(files[len(files)-1], []byte(text), 0o666))
+	}
 	control := startControl(t)
 	control.refused.Store(0)
 	upload := asJSON(t, map[string]any{
@@ -73,15 +78,15 @@ func TestRandomRequests(t *testing.T) {
 		policies []string
 		logs     bool
 	}{
-		"no log":        {"{}", []string{requestPolicy}, false},
-		"console":       {console, []string{requestPolicy}, true},
-		"upload":        {upload, []string{requestPolicy}, true},
-		"mask and drop": {console, []string{requestPolicy, logPolicy}, true},
+		"no log":        {"{}", files[:1], false},
+		"console":       {console, files[:1], true},
+		"upload":        {upload, files[:1], true},
+		"mask and drop": {console, files, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var answers, logs [2][]string
 			for i, binary := range binaries {
-				answers[i], logs[i] = askRandomly(t, control, binary, c.config, c.policies...)
+				answers[i], logs[i] = askRandomly(t, control, binary, c.config, c.policies)
 			}
 			assert.Equal(t, answers[0], answers[1])
 			assert.Equal(t, logs[0], logs[1])
@@ -94,13 +99,8 @@ func TestRandomRequests(t *testing.T) {
 
 // askRandomly starts a server and sends it the random requests. It returns its
 // answers and what it has logged.
-func askRandomly(t *testing.T, control *control, binary, config string, policies ...string) (answers, logs []string) {
-	var files []string
-	for _, text := range policies {
-		files = append(files, filepath.Join(t.TempDir(), "policy.rego"))
-		require.NoError(t, os.WriteFile(files[len(files)-1], []byte(text), 0o666))
-	}
-	s := startProgram(t, "random", binary, config, files...)
+func askRandomly(t *testing.T, control *control, binary, config string, policies []string) (answers, logs []string) {
+	s := startProgram(t, "random", binary, config, policies...)
 	before := len(control.logged())
 	rnd := rand.New(rand.NewPCG(3, 6)) //nolint:gosec // the same requests for both
 	for range randomRequests {
