@@ -103,7 +103,7 @@ const script = `(() => {
 		if (height < 8) unreadable.push(height + " px: " + e.textContent)
 	}
 	return {
-		Title: document.title, Findings: document.querySelector("#findings").innerText, Background: body.backgroundColor,
+		Title: document.title, Findings: document.querySelector("section").innerText, Background: body.backgroundColor,
 		Width: body.maxWidth, ScrollWidth: page.scrollWidth, ClientWidth: page.clientWidth, Outside: outside, Unreadable: unreadable,
 	}
 })()`

@@ -9,12 +9,14 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/chart"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -44,7 +46,7 @@ type figure struct {
 
 // draw draws a chart for screens and for phones. The text is for readers who do
 // not see it.
-func (f *figure) draw(text string, chartFor func(chart.Format) *chart.Chart) *figure {
+func (f figure) draw(text string, chartFor func(chart.Format) *chart.Chart) figure {
 	f.Wide, f.Narrow = chartFor(wide).HTML(text), chartFor(narrow).HTML(text)
 	return f
 }
@@ -58,48 +60,79 @@ type entry struct {
 // latencyLegend explains the latency.
 var latencyLegend = []entry{{inkP50, "p50: half of the decisions took at most this long"}, {inkP99, "p99: 99 of 100 took at most this long"}}
 
-// Latency draws the latency of the outermost stage over time. It returns nil if
-// no slice of time has the stage.
-func (v *view) Latency() *figure {
-	c := curveOf(report.Outermost(v.Total.Stages), v.Slices(), v.Width)
-	if len(c.points) == 0 {
-		return nil
-	}
-	worst := slices.MaxFunc(c.points, func(a, b point) int { return cmp.Compare(a.p99, b.p99) })
-	name := labelText(c.stage.Name)
-	f := &figure{
-		Name: name, Help: helpOf(c.stage.Name), Legend: latencyLegend,
-		Note: fmt.Sprintf("p99 was highest, %s, in the slice of %s that begins at %s UTC.",
-			duration(worst.p99), sliceWidth(v.Width), instant(worst.begin, text.ToTheSecond)),
-	}
-	f.Note += v.marksNote()
-	text := fmt.Sprintf("Latency of %s over time. Over all, %s. %s", name, c.quantiles(), f.Note)
-	return f.draw(text, func(to chart.Format) *chart.Chart {
-		drawn := c.draw(to, c)
-		drawn.Marks(inkText, v.marks(""))
-		return drawn
-	})
-}
-
-// GroupLatencies draws the latency of the slowest groups over time, on the same
-// axes. It leaves out groups whose decisions are all in one slice.
-func (v *view) GroupLatencies() (figures []figure) {
-	var curves []curve
-	for _, g := range v.slow {
-		c := curveOf(report.Outermost(g.Stages), g.Slices, v.Width)
-		if len(c.points) < 2 {
-			continue
+// writeLatency draws the latency of the outermost stage over time, and that of
+// the slowest groups, on the same axes as one another. It leaves out groups whose
+// decisions are all in one slice.
+func (v view) writeLatency() {
+	v.Title("Latency over time")
+	if c := curveOf(report.Outermost(v.Total.Stages), v.Slices(), v.Width); len(c.points) > 0 {
+		worst := slices.MaxFunc(c.points, func(a, b point) int { return cmp.Compare(a.p99, b.p99) })
+		f := figure{
+			Name: c.stage.Name, Help: helpOf(c.stage.Name), Legend: latencyLegend,
+			Note: fmt.Sprintf("p99 was highest, %s, in the slice of %s that begins at %s UTC.",
+				text.Duration(worst.p99), text.LongDuration(float64(v.Width)), text.Time(worst.begin, text.ToTheSecond)) + v.marksNote(),
 		}
-		curves = append(curves, c)
-		figures = append(figures, figure{Name: keyText(g.Key), Note: c.quantiles() + " of " + text.Plural(g.Decisions, "decision")})
+		v.add(block{Figures: []figure{f.draw(fmt.Sprintf("Latency of %s over time. Over all, %s. %s", nameText(f.Name), c.quantiles(), f.Note),
+			func(to chart.Format) *chart.Chart {
+				drawn := c.draw(to, c)
+				drawn.Marks(inkText, v.marks(""))
+				return drawn
+			})}})
+	} else {
+		v.Prose("No decision has both a time and a timing.")
+	}
+	var figures []figure
+	var curves []curve
+	for _, g := range slowest(v.Groups, max(enough, 5*uint64(len(v.Total.Slices)))) {
+		if c := curveOf(report.Outermost(g.Stages), g.Slices, v.Width); len(c.points) > 1 {
+			curves = append(curves, c)
+			figures = append(figures, figure{Name: g.Key, Note: c.quantiles() + " of " + text.Plural(g.Decisions, "decision")})
+		}
+	}
+	if figures == nil {
+		return
 	}
 	for i, c := range curves {
 		f := &figures[i]
 		drawn := c.draw(small, curves...)
 		drawn.Marks(inkText, v.marks(f.Name))
-		f.Narrow = drawn.HTML("Latency of " + f.Name + " over time: " + f.Note)
+		f.Narrow = drawn.HTML("Latency of " + nameText(f.Name) + " over time: " + f.Note)
 	}
-	return figures
+	v.Prose("The slowest groups, all on the same axes:")
+	v.add(block{Figures: figures})
+}
+
+// slowest returns the groups with the highest p99 of their outermost stage. If
+// some have enough decisions, it leaves out the others.
+func slowest(groups report.Groups, enough uint64) (found []*report.Group) {
+	type candidate struct {
+		at  int
+		p99 float64
+	}
+	var all []candidate
+	for i, g := range groups.Sums() {
+		if s := report.Outermost(g.Stages); s != nil && g.Decisions >= enough {
+			all = append(all, candidate{i, s.Durations.Quantile(0.99)})
+		}
+	}
+	if len(all) == 0 && enough > 0 {
+		return slowest(groups, 0)
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.p99, a.p99) })
+	for _, c := range all[:min(len(all), maxCurves)] {
+		found = append(found, groups.At(c.at))
+	}
+	return found
+}
+
+// helpOf describes a stage of OPA. It returns "" for other stages.
+func helpOf(stage string) string {
+	for _, s := range stages.DefaultStages() {
+		if s.Name == stage {
+			return s.Help
+		}
+	}
+	return ""
 }
 
 // A curve is the latency of a stage over time.
@@ -148,7 +181,7 @@ func curveOf(stage *groupby.Stage, parts []groupby.Slice, width int64) curve {
 // quantiles writes the latency over all time.
 func (c curve) quantiles() string {
 	q := c.stage.Durations.AppendQuantiles(nil, 0.5, 0.99)
-	return fmt.Sprintf("p50 %s, p99 %s", duration(q[0]), duration(q[1]))
+	return fmt.Sprintf("p50 %s, p99 %s", text.Duration(q[0]), text.Duration(q[1]))
 }
 
 // runs splits the points where slices without a point are between them.
@@ -194,9 +227,10 @@ func (c curve) draw(f chart.Format, curves ...curve) *chart.Chart {
 	return drawn
 }
 
-// OutcomesOverTime draws the decisions of each outcome in each slice of time,
-// on top of one another. It returns nil if no decision has a time.
-func (v *view) OutcomesOverTime() *figure {
+// writeOutcomes draws the decisions of each outcome in each slice of time, on top
+// of one another.
+func (v view) writeOutcomes() {
+	v.Title("Outcomes over time")
 	const outcomes = len(v.Total.Outcomes)
 	width := seconds(max(v.Width, 1))
 	var begins []float64
@@ -216,25 +250,22 @@ func (v *view) OutcomesOverTime() *figure {
 		begins, heights, most = append(begins, seconds(s.Begin)), append(heights, h), max(most, all)
 	}
 	if len(begins) == 0 {
-		return nil
+		v.Prose("No decision has a time.")
+		return
 	}
 	highest, raised := stack(heights, most*sliver)
-	f := &figure{Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", sliceWidth(v.Width), threeDigitsAtMost(most))}
+	f := figure{Legend: v.shares(false), Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", text.LongDuration(float64(v.Width)), threeDigits(most))}
 	if raised {
 		f.Note += fmt.Sprintf(" Undefined, failed and cancelled decisions take at least %g %% of the height, so that a few can be seen.", 100*sliver)
 	}
 	f.Note += v.marksNote()
 	text := "Outcomes over time, stacked: " + f.Note
-	for o, total := range v.Total.Outcomes {
-		if total > 0 {
-			e := entry{inkOf(o), fmt.Sprintf("%s %s", wordOf(o), percent(report.Ratio(total, v.Total.Decisions)))}
-			f.Legend = append(f.Legend, e)
-			text += " " + e.Text + "."
-		}
+	for _, e := range f.Legend {
+		text += " " + e.Text + "."
 	}
-	y := chart.Amounts(highest, threeDigitsAtMost)
+	y := chart.Amounts(highest, threeDigits)
 	y.Label = "decisions a second"
-	return f.draw(text, func(to chart.Format) *chart.Chart {
+	v.add(block{Figures: []figure{f.draw(text, func(to chart.Format) *chart.Chart {
 		c := chart.New(to, chart.Times(begins[0], begins[len(begins)-1]+width, to.Ticks), y)
 		// From the top down, because each area covers the lower part of the one
 		// before.
@@ -245,7 +276,15 @@ func (v *view) OutcomesOverTime() *figure {
 		}
 		c.Marks(inkText, v.marks(""))
 		return c
-	})
+	})}})
+}
+
+// threeDigits formats a number with three digits, without zeros at its end.
+func threeDigits(v float64) string {
+	if v >= 1000 {
+		return text.Count(uint64(min(math.Round(v), 1e18)))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
 // sliver is the least height of an outcome without a result, as a share of the
@@ -268,10 +307,6 @@ func stack(heights [][len(report.Group{}.Outcomes)]float64, least float64) (high
 	}
 	return highest, raised
 }
-
-func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
-
-func wordOf(o int) string { return report.OutcomeWord(outcome.Outcome(o)) }
 
 // stairs returns the outline of the area below a height in each slice of time.
 func stairs(begins []float64, width float64, height func(int) float64) []chart.Point {

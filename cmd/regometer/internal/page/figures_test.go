@@ -95,7 +95,7 @@ func TestStairs(t *testing.T) {
 func TestOutcomesCover(t *testing.T) {
 	r := example(t)
 	var got, want []string
-	for path := range elements(byID(t, parsed(t, written(t, r)), "outcomes"), "path") {
+	for path := range elements(sectionOf(t, parsed(t, written(t, r)), "Outcomes"), "path") {
 		if class := attribute(path, "class"); class[0] != 's' {
 			got = append(got, class)
 		}
@@ -136,7 +136,7 @@ func TestMarks(t *testing.T) {
 		{Text: "Of all paths.", From: within, To: later},
 		{Text: "At first.", Path: "b", From: begin, To: later},
 	}
-	v := newView(r)
+	v := view{Report: r}
 	labels := func(path string) (all string) {
 		for _, m := range v.marks(path) {
 			all += fmt.Sprint(m.Label, "@", int(m.At-seconds(at.UnixNano())), " ")
@@ -149,8 +149,8 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	root := parsed(t, written(t, r))
-	for _, section := range []string{"latency", "outcomes"} {
-		if text := textOf(byID(t, root, section)); !strings.Contains(text, "Each numbered line") {
+	for _, section := range []string{"Latency", "Outcomes"} {
+		if text := words(t, root, section); !strings.Contains(text, "Each numbered line") {
 			t.Errorf("%s does not explain its lines: %s", section, text)
 		}
 	}

@@ -1,21 +1,24 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package page writes a report as a web page of one file, which needs neither
-// a network nor scripts.
+// Package page writes a web page of one file, which needs neither a network nor
+// scripts.
 package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"html/template"
 	"io"
+	"regexp"
 	"strings"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/chart"
 	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
-	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
@@ -25,37 +28,188 @@ var pageText string
 //go:embed page.css
 var styleText string
 
-// A style is a style sheet.
-type style string
-
-// Policy returns the policy that forbids the page everything except its own
-// style sheet.
-func (s style) Policy() string {
-	sum := sha256.Sum256([]byte(s))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+// A Document is a page. It is an [output.Writer] that can also have charts and
+// sources. It shows text from logs as text, cuts long text, and shows the first
+// rows of long tables.
+type Document struct {
+	heading, generator string
+	sections           []section
 }
 
-// Style returns the style sheet.
-func (s style) Style() template.CSS { return template.CSS(s) }
+// A section is a part of a page. What comes before the first title has a section
+// without a name.
+type section struct {
+	Name   string
+	Blocks []block
+}
 
-// Write writes the page of a report. The page has at most a few megabytes: it
-// shows the first elements of long lists, such as groups, and the number of the
-// others. It shows text from the logs as text, and cuts long text. Write does
-// not change the report. The error is that of w.
-func Write(w io.Writer, r *report.Report) error { return write(w, "page", newView(r)) }
+// A block has one of these.
+type block struct {
+	Prose   string
+	Items   []item
+	More    int // items that are left out
+	Facts   []fact
+	Legend  []entry
+	Table   *table
+	Figures []figure
+	Details *details
+	Source  *Source
+}
 
-// write writes what a template makes of a view.
-func write(w io.Writer, name string, view any) error {
+// An item is a text about something, such as a finding.
+type item struct {
+	Class, Name, Subject, Text, Command string
+	Number                              int // or 0
+}
+
+// A fact is a key figure.
+type fact struct{ Name, Value, Note string }
+
+// A table has a name in the first column of each row.
+type table struct {
+	Label   string // for readers who do not see the text around it
+	Columns []text.Column
+	Rows    [][]string
+	More    int // the rows that are left out
+}
+
+// Details are a section that the reader opens.
+type details struct {
+	output.Section
+	Table *table
+}
+
+// A Source is a text with figures beside its lines.
+type Source struct {
+	Name, Note string
+	Open       bool
+	Columns    []string
+	Lines      []SourceLine
+}
+
+// A SourceLine is a line of a source.
+type SourceLine struct {
+	Number int
+	Heat   int // from 1 to 5, or 0
+	Cells  []string
+	Text   string
+}
+
+// New returns an empty page of a command.
+func New(heading, generator string) *Document {
+	return &Document{heading: heading, generator: generator}
+}
+
+// Title begins a section.
+func (d *Document) Title(title string) { d.sections = append(d.sections, section{Name: title}) }
+
+// last returns the section that blocks are added to.
+func (d *Document) last() *section {
+	if d.sections == nil {
+		d.Title("")
+	}
+	return &d.sections[len(d.sections)-1]
+}
+
+func (d *Document) add(b block) {
+	s := d.last()
+	s.Blocks = append(s.Blocks, b)
+}
+
+// Prose adds a paragraph.
+func (d *Document) Prose(prose string) { d.add(block{Prose: prose}) }
+
+// Item adds an item.
+func (d *Document) Item(name, prose, command string) {
+	d.item(item{Name: name, Text: prose, Command: command})
+}
+
+func (d *Document) item(x item) {
+	if s := d.last(); len(s.Blocks) == 0 || s.Blocks[len(s.Blocks)-1].Items == nil {
+		d.add(block{})
+	}
+	last := &d.last().Blocks[len(d.last().Blocks)-1]
+	if len(last.Items) == maxItems {
+		last.More++
+		return
+	}
+	last.Items = append(last.Items, x)
+}
+
+// The limits of what a page shows.
+const (
+	maxRows       = 40    // of a table
+	maxItems      = 100   // of a list
+	nameLength    = 120   // of a path, a label or an id
+	labelLength   = 40    // of a name inside a chart
+	findingLength = 2_000 // of a finding
+)
+
+// Table adds the first rows of a table.
+func (d *Document) Table(t *text.Table) { d.table(t, maxRows) }
+
+func (d *Document) table(t *text.Table, most int) {
+	d.add(block{Table: newTable(d.last().Name, t.Columns, t.Rows, most)})
+}
+
+func newTable(label string, columns []text.Column, rows [][]string, most int) *table {
+	n := min(most, len(rows))
+	return &table{label, columns, rows[:n], len(rows) - n}
+}
+
+// Sections adds sections that the reader opens.
+func (d *Document) Sections(t *text.Table, sections []output.Section) {
+	for _, s := range sections {
+		x := &details{Section: s}
+		if s.Rows != nil {
+			x.Table = newTable(d.last().Name+": "+text.Fit(s.Name, nameLength), t.Columns, s.Rows, maxRows)
+		}
+		d.add(block{Details: x})
+	}
+}
+
+// Figure adds a chart, which is drawn for screens and for phones. The text is for
+// readers who do not see it.
+func (d *Document) Figure(text string, draw func(chart.Format) *chart.Chart) {
+	d.add(block{Figures: []figure{figure{}.draw(text, draw)}})
+}
+
+// Source adds a source.
+func (d *Document) Source(s *Source) { d.add(block{Source: s}) }
+
+// Flush does nothing: see [Document.Write].
+func (d *Document) Flush() error { return nil }
+
+// unit matches a number and its unit, which stay on one line.
+var unit = regexp.MustCompile(`(\d) (%|pp|[nµm]?s|min|h|d|[KMGT]?B)([ .,:;)]|$)`)
+
+// shown returns text from a log or with figures as the page shows it.
+func shown(s string, width int) string {
+	return unit.ReplaceAllString(text.Fit(s, width), "$1\u00a0$2$3")
+}
+
+// nameText shows a name.
+func nameText(s string) string { return cmp.Or(shown(s, nameLength), text.Empty) }
+
+// Write writes the page. The error is that of w.
+func (d *Document) Write(w io.Writer) error {
+	sum := sha256.Sum256([]byte(styleText))
 	var b bytes.Buffer
 	// It is parsed here, because most commands do not need it.
 	page := template.Must(template.New("page").Funcs(template.FuncMap{
-		"label": labelText,
-		"fit":   func(s string) string { return text.Fit(s, findingLength) },
+		"fit":  func(s string) string { return shown(s, findingLength) },
+		"cell": func(s string) string { return shown(s, nameLength) },
+		"name": nameText,
 		// In sentences, names are between backticks: they are the odd parts.
 		"parts":  func(s string) []string { return strings.Split(s, "`") },
 		"isName": func(i int) bool { return i%2 == 1 },
+		"plural": text.Plural[int],
 	}).Parse(pageText))
-	if err := page.ExecuteTemplate(&b, name, view); err != nil {
+	if err := page.Execute(&b, map[string]any{
+		"Title": d.heading, "Generator": d.generator, "Sections": d.sections, "Style": template.CSS(styleText),
+		// The policy forbids the page everything except its own style sheet.
+		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'",
+	}); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)
@@ -65,10 +219,4 @@ func write(w io.Writer, name string, view any) error {
 // IsPage reports whether a file begins as a page of this package.
 func IsPage(file string) bool {
 	return strings.Contains(outfile.Head(file), `<meta name="generator" content="regometer `)
-}
-
-// atMost returns the first n elements, and the number of the others.
-func atMost[T any](s []T, n int) (first []T, more int) {
-	n = min(n, len(s))
-	return s[:n], len(s) - n
 }

@@ -21,20 +21,12 @@ const maxSource = 10_000
 
 // WriteHTML writes the report as a page. The error is that of w.
 func (r *Report) WriteHTML(w io.Writer) error {
-	d := page.NewDocument("Which rules took the time, and which decisions changed", "regometer replay")
-	for _, p := range r.summary() {
-		d.Prose(p)
-	}
-	for _, t := range r.tables(0) {
-		if t.title == rulesTitle {
-			d.Section("Time on the way to each rule")
-			d.Prose("A box is a rule, below the rule that needs it. Its width is the time with the rules that it needs, and its colour the share of its own time. Point to a box for its figures.")
-			d.Figure("The tables show the same times.", "", r.Profile.flames)
-		}
-		d.Section(t.title)
-		d.Table(t.title, t.Table)
-	}
-	d.Section("Source")
+	d := page.New("Which rules took the time, and which decisions changed", "regometer replay")
+	r.Write(d, 0)
+	d.Title("Time on the way to each rule")
+	d.Prose("A box is a rule, below the rule that needs it. Its width is the time with the rules that it needs, and its colour the share of its own time. Point to a box for its figures.")
+	d.Figure("The tables show the same times.", r.Profile.flames)
+	d.Title("Source")
 	for _, s := range r.Profile.sources() {
 		d.Source(s)
 	}

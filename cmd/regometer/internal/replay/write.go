@@ -103,8 +103,6 @@ func (s Source) place() string {
 	return fmt.Sprintf("%s:%d", file, s.Line)
 }
 
-const rulesTitle = "Rules by their own time"
-
 // RuleTable returns a table of the first top rules, or all if top is 0.
 func (p *Profile) RuleTable(top int) *text.Table {
 	t := newTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
@@ -134,7 +132,7 @@ func (p *Profile) tables(top int, scope string) []titled {
 		never.Add(x.Name, x.place())
 	}
 	return []titled{
-		{rulesTitle, p.RuleTable(top)},
+		{"Rules by their own time", p.RuleTable(top)},
 		{"Lines by time", lines},
 		{"Built-in functions by time", builtins},
 		{fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", scope, text.Count(len(p.Unreached))), never},

@@ -12,16 +12,11 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 )
 
-// Figures are a stage with its quantiles in ns: p50, p90, p95, p99, p99.9.
-type Figures struct {
-	*groupby.Stage
-	Quantiles [len(ranks)]int64
-}
-
-// ranks are the quantiles of a stage, and quantileNames are their names.
+// ranks are the quantiles of a stage.
 var (
-	ranks         = [...]float64{0.5, 0.9, 0.95, 0.99, 0.999}
-	quantileNames = [len(ranks)]string{"p50", "p90", "p95", "p99", "p99.9"}
+	ranks = [...]float64{0.5, 0.9, 0.95, 0.99, 0.999}
+	// QuantileTitles are the titles of the columns of [Quantiles].
+	QuantileTitles = []string{"p50", "p90", "p95", "p99", "p99.9", "max"}
 )
 
 const (
@@ -29,21 +24,13 @@ const (
 	p99 = 3
 )
 
-// Figures returns the figures of a stage of the group.
-func (g *Group) Figures(s *groupby.Stage) Figures {
-	return Figures{s, quantiles(&s.Durations)}
-}
-
-// ByTime returns the figures of the stages by self time, descending, and by
-// name.
-func (g *Group) ByTime() []Figures {
-	stages := make([]Figures, 0, len(g.Stages))
+// ByTime returns the stages by self time, descending, and by name.
+func (g *Group) ByTime() []*groupby.Stage {
+	stages := make([]*groupby.Stage, len(g.Stages))
 	for i := range g.Stages {
-		stages = append(stages, g.Figures(&g.Stages[i]))
+		stages[i] = &g.Stages[i]
 	}
-	slices.SortStableFunc(stages, func(a, b Figures) int {
-		return cmp.Or(compareSums(b.Self, a.Self), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortStableFunc(stages, func(a, b *groupby.Stage) int { return byTimeAndKey(a.Self, b.Self, a.Name, b.Name) })
 	return stages
 }
 

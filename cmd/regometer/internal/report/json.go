@@ -113,9 +113,9 @@ func marshalGroup(by string, g *Group) []byte {
 		}
 	}
 	for i := range g.Stages {
-		f := g.Figures(&g.Stages[i])
-		d, q := &f.Durations, f.Quantiles
-		group.Stages[f.Name] = stageFigures{d.Count(), f.Unfinished, f.Took(), f.Self, d.Min(), d.Max(), q[0], q[1], q[2], q[3], q[4]}
+		s := &g.Stages[i]
+		d, q := &s.Durations, quantiles(&s.Durations)
+		group.Stages[s.Name] = stageFigures{d.Count(), s.Unfinished, s.Took(), s.Self, d.Min(), d.Max(), q[0], q[1], q[2], q[3], q[4]}
 	}
 	return KeyedJSON(by, g.Key, group)
 }

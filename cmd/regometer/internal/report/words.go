@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 )
 
-// shown returns the first top groups, or all if top is 0.
-func shown(r *Report, top int) []*Group {
+// Top returns the first top groups, or all if top is 0.
+func (r *Report) Top(top int) []*Group {
 	if top <= 0 || top > r.Groups.Len() {
 		top = r.Groups.Len()
 	}
@@ -47,30 +48,30 @@ func (r *Report) Summary() string {
 	return fmt.Sprintf("Nothing stands out: none of the %d rules found a fault in %s.", len(rules), text.Plural(r.Total.Decisions, "decision"))
 }
 
-// stageTable returns a table of the stages of the groups. Its rows begin with
-// names. The rows of group i are from ends[i] to ends[i+1].
-func stageTable(groups []*Group, columns []text.Column, names func(*Group, *Figures) []string) (t text.Table, ends []int) {
-	t.Columns = slices.Concat(columns, []text.Column{{Title: "share"}, {Title: "count", Drop: 4}})
-	for i, drop := range [len(ranks)]int{6, 2, 1, 0, 3} {
-		t.Columns = append(t.Columns, text.Column{Title: quantileNames[i], Drop: drop})
+// Quantiles returns the cells of a table with the quantiles and the maximum of a
+// stage, which may be nil.
+func Quantiles(s *groupby.Stage) []string {
+	if s == nil || s.Durations.Count() == 0 { // no timer has finished
+		return slices.Repeat([]string{text.None}, len(QuantileTitles))
 	}
-	t.Columns = append(t.Columns, text.Column{Title: "max", Drop: 5})
-	ends = []int{0}
-	for _, g := range groups {
-		for _, f := range g.ByTime() {
-			row := append(names(g, &f), text.Percent(Share(f.Self, g.Time)), text.Count(f.Durations.Count()))
-			for _, ns := range append(f.Quantiles[:], f.Durations.Max()) {
-				cell := text.None
-				if f.Durations.Count() > 0 { // a timer has finished
-					cell = text.Duration(float64(ns))
-				}
-				row = append(row, cell)
-			}
-			t.Add(row...)
-		}
-		ends = append(ends, t.Len())
+	var cells []string
+	for _, ns := range quantiles(&s.Durations) {
+		cells = append(cells, text.Duration(float64(ns)))
 	}
-	return t, ends
+	return append(cells, text.Duration(float64(s.Durations.Max())))
+}
+
+// StageTable returns a table of the stages of a group.
+func StageTable(g *Group) text.Table {
+	t := text.Table{Columns: text.Columns(1, append([]string{"stage", "share", "count"}, QuantileTitles...)...)}
+	t.Columns[0].Name = true
+	for i, drop := range [...]int{4, 6, 2, 1, 0, 3, 5} { // from the count on
+		t.Columns[2+i].Drop = drop
+	}
+	for _, s := range g.ByTime() {
+		t.Add(append([]string{s.Name, text.Percent(Share(s.Self, g.Time)), text.Count(s.Durations.Count())}, Quantiles(s)...)...)
+	}
+	return t
 }
 
 // groupText says in words how the decisions of a group ended.
@@ -127,31 +128,17 @@ func name(s string) string {
 	return "`" + s + "`"
 }
 
-// restText describes the groups that are not shown.
-func restText(r *Report, shown int) string {
-	hidden := r.Groups.Len() - shown
-	if hidden == 0 {
-		return ""
-	}
+// restText describes the groups from n on, which are not shown.
+func restText(r *Report, n int) string {
 	decisions, part := uint64(0), 0.0
 	for i, g := range r.Groups.Sums() {
-		if i >= shown {
+		if i >= n {
 			decisions += g.Decisions
 			part += Share(g.Time, r.Total.Time)
 		}
 	}
-	return fmt.Sprintf("%s of %s groups are not shown. They have %s decisions and %s of the time: see --top.",
-		text.Count(hidden), text.Count(r.Groups.Len()), text.Count(decisions), text.Percent(part))
-}
-
-// stageTimes lists the stages of a slow decision. name formats the name of a
-// stage.
-func stageTimes(stages []StageTime, name func(stage string) string) string {
-	var times []string
-	for _, s := range stages {
-		times = append(times, name(s.Stage)+" "+text.Duration(float64(s.Took)))
-	}
-	return strings.Join(times, ", ")
+	return fmt.Sprintf("%s of %s groups are not shown. They have %s decisions and %s of the time",
+		text.Count(r.Groups.Len()-n), text.Count(r.Groups.Len()), text.Count(decisions), text.Percent(part))
 }
 
 // inputText describes the input.

@@ -26,13 +26,45 @@ func (r *Report) Write(w output.Writer, top int) {
 	for _, f := range r.Findings {
 		w.Item(f.Title(), f.Text, f.Command)
 	}
-	r.writeGroups(w, top)
+	r.WriteGroups(w, r.Top(top), ": see `--top`")
+	r.WriteRest(w)
+}
+
+// WriteGroups writes the first groups with their stages, and a hint how to see
+// the others, or "".
+func (r *Report) WriteGroups(w output.Writer, groups []*Group, hint string) {
+	if len(groups) == 0 {
+		return
+	}
+	var all text.Table
+	var sections []output.Section
+	for _, g := range groups {
+		t := StageTable(g)
+		all.Columns, all.Rows = t.Columns, append(all.Rows, t.Rows...)
+		sections = append(sections, output.Section{
+			Name: cmp.Or(g.Key, text.Empty), Share: text.Percent(Share(g.Time, r.Total.Time)) + " of the time",
+			Prose: strings.TrimSuffix(groupText(g)+" "+r.SizesText(g), " "), Rows: t.Rows,
+		})
+	}
+	w.Title("Decisions by " + r.By)
+	w.Sections(&all, sections)
+	if len(groups) < r.Groups.Len() {
+		w.Prose(restText(r, len(groups)) + hint + ".")
+	}
+}
+
+// WriteRest writes the slowest decisions and the input.
+func (r *Report) WriteRest(w output.Writer) {
 	if len(r.Slowest) > 0 {
 		w.Title("Slowest decisions")
 	}
 	for _, d := range r.Slowest {
-		w.Item(text.Duration(float64(d.Took))+" "+cmp.Or(d.Key, text.Empty), fmt.Sprintf("%s, %s, id %s, %s, at %s.",
-			text.Time(d.Time, text.ToTheMilli), d.Outcome, name(cmp.Or(d.IDs(), text.None)), stageTimes(d.Stages, name), d.Place.prose()), "")
+		var stages string
+		for _, s := range d.Stages {
+			stages += name(s.Stage) + " " + text.Duration(float64(s.Took)) + ", "
+		}
+		w.Item(text.Duration(float64(d.Took))+" "+cmp.Or(d.Key, text.Empty), fmt.Sprintf("%s, %s, id %s, %sat %s.",
+			text.Time(d.Time, text.ToTheMilli), d.Outcome, name(cmp.Or(d.IDs(), text.None)), stages, d.Place.prose()), "")
 	}
 	w.Title("Input")
 	w.Prose(inputText(r))
@@ -45,27 +77,6 @@ func (r *Report) Write(w output.Writer, top int) {
 			places = append(places, "and "+text.Count(more)+" more")
 		}
 		w.Item(p.Kind+" "+text.Count(p.Count), strings.Join(places, ", ")+".", "")
-	}
-}
-
-func (r *Report) writeGroups(w output.Writer, top int) {
-	groups := shown(r, top)
-	if len(groups) == 0 {
-		return
-	}
-	columns := []text.Column{{Title: "stage", Left: true, Name: true}}
-	stages, ends := stageTable(groups, columns, func(_ *Group, f *Figures) []string { return []string{f.Name} })
-	var sections []output.Section
-	for i, g := range groups {
-		sections = append(sections, output.Section{
-			Name: cmp.Or(g.Key, text.Empty), Share: text.Percent(Share(g.Time, r.Total.Time)) + " of the time",
-			Prose: strings.TrimSuffix(groupText(g)+" "+r.SizesText(g), " "), Rows: stages.Rows[ends[i]:ends[i+1]],
-		})
-	}
-	w.Title("Decisions by " + r.By)
-	w.Sections(&stages, sections)
-	if rest := restText(r, len(groups)); rest != "" {
-		w.Prose(rest)
 	}
 }
 
