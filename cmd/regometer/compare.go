@@ -54,11 +54,7 @@ decisions.`,
 			return read.Check()
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			files, err := report.InputFiles(args)
-			if err != nil {
-				return err
-			}
-			if err := new(outputs).checkFiles(cmd, files); err != nil {
+			if _, err := report.InputFiles(args); err != nil { // before the first side is read
 				return err
 			}
 			limitMemory()

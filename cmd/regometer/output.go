@@ -23,21 +23,11 @@ import (
 )
 
 // outputs are the files that the user named and the command writes. The command
-// checks each output before the work begins, and again before the file takes
-// its place. An output must not be an input or another output. Without --force
-// it replaces only a file of its own kind.
+// checks each output before the work begins. An output must not be an input or
+// another output. Without --force it replaces only a file of its own kind.
 type outputs struct {
-	force  bool
-	all    []*outputFile
-	inputs []place // and standard output, if it is a regular file
-}
-
-// A place is standard output or an input, which is a file, a folder or standard
-// input.
-type place struct {
-	name string // in messages
-	path string
-	info fs.FileInfo
+	force bool
+	all   []*outputFile
 }
 
 // An outputFile is a file that the command writes.
@@ -102,8 +92,8 @@ func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage
 	return f
 }
 
-// check returns an error if an output or standard output must not be written.
-// The inputs are files, folders with files to read, and "-" for standard input.
+// check returns an error if an output must not be written. The inputs are files,
+// folders with files to read, and "-" for standard input.
 func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 	var files []report.InputFile
 	for _, name := range inputs {
@@ -115,30 +105,19 @@ func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 
 // checkFiles is check for inputs that the system was asked about.
 func (o *outputs) checkFiles(cmd *cobra.Command, inputs []report.InputFile) error {
-	stdout := regularFile(cmd.OutOrStdout())
-	if stdout != nil {
-		o.inputs = append(o.inputs, place{name: "standard output", info: stdout})
-	}
-	for _, f := range inputs {
-		in := place{name: "the input " + f.Name, path: f.Name, info: f.Info}
-		if f.Name == "-" {
-			in = place{name: "standard input", info: regularFile(cmd.InOrStdin())}
-		}
-		if in.info == nil || !in.info.Mode().IsRegular() && !in.info.IsDir() {
-			continue // missing, or a pipe
-		}
-		if stdout != nil && os.SameFile(stdout, in.info) {
-			return fmt.Errorf("standard output is also %s: redirect it to another file", in.name)
-		}
-		o.inputs = append(o.inputs, in)
-	}
+	paths := map[string]string{} // flags by path
 	for _, f := range o.all {
 		if f.name == "" {
 			continue
 		}
-		if err := f.flagged(f.begin()); err != nil {
-			return err
+		err := f.begin(cmd, inputs)
+		if other := paths[f.path]; err == nil && other != "" {
+			err = fmt.Errorf("%s is also the output of %s: name another file", f.name, other)
 		}
+		if err != nil {
+			return f.flagged(err)
+		}
+		paths[f.path] = f.flag
 	}
 	return nil
 }
@@ -165,15 +144,6 @@ func fileOf(stream any) *os.File {
 	return f
 }
 
-// regularFile describes the regular file that a stream is redirected from or
-// to. It returns nil if there is none.
-func regularFile(stream any) fs.FileInfo {
-	if info, err := fileOf(stream).Stat(); err == nil && info.Mode().IsRegular() { // a nil file fails
-		return info
-	}
-	return nil
-}
-
 // flagged adds the name of the flag to an error, unless the error is nil.
 func (f *outputFile) flagged(err error) error {
 	if err == nil {
@@ -184,14 +154,14 @@ func (f *outputFile) flagged(err error) error {
 
 // begin finds the output's path. It fails if the output must not or cannot be
 // written there.
-func (f *outputFile) begin() (err error) {
+func (f *outputFile) begin(cmd *cobra.Command, inputs []report.InputFile) (err error) {
 	if f.name == "-" {
 		return errors.New("cannot write to standard output (-): name a file, or ./- for a file with this name")
 	}
-	if f.path, err = f.resolve(f.name); err != nil {
-		return err
+	if f.path, err = outfile.Resolve(f.name); err == nil {
+		f.path, err = filepath.Abs(f.path)
 	}
-	if err := f.check(); err != nil {
+	if err != nil {
 		return err
 	}
 	probe, err := outfile.Create(f.path)
@@ -199,90 +169,24 @@ func (f *outputFile) begin() (err error) {
 		return fmt.Errorf("cannot write to %s: %w", filepath.Dir(f.path), err)
 	}
 	probe.Discard()
-	return nil
-}
-
-// resolve returns the absolute path, without links.
-func (f *outputFile) resolve(name string) (string, error) {
-	path, err := outfile.Resolve(name)
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
-	if err != nil {
-		return "", err
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // the current folder may be named by a link
-	return filepath.Join(dir, filepath.Base(path)), err
-}
-
-// check returns an error if the file in the output's place must stay.
-func (f *outputFile) check() error {
-	const remedy = "name another file"
-	for _, other := range f.outputs.all {
-		if other == f || other.path == "" {
-			continue
-		}
-		if f.path == other.path || sameFile(f.path, other.path) {
-			return fmt.Errorf("%s is also the output of %s: %s", f.name, other.flag, remedy)
-		}
-	}
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	isKind := f.kind.is(f.path)
-	for _, in := range f.outputs.inputs {
-		if os.SameFile(info, in.info) {
-			return fmt.Errorf("%s is also %s: %s", f.name, in.name, remedy)
+	for _, in := range inputs {
+		name := "the input " + in.Name
+		if in.Name == "-" {
+			name = "standard input"
+			in.Info, _ = fileOf(cmd.InOrStdin()).Stat() // a nil file fails
 		}
-		// A binary may be where its source is.
-		if in.info.IsDir() && !isKind && inside(f.path, in.path) {
-			return fmt.Errorf("%s is in %s: %s", f.name, in.name, remedy)
+		if err == nil && in.Info != nil && os.SameFile(info, in.Info) {
+			return fmt.Errorf("%s is also %s: name another file", f.name, name)
 		}
 	}
-	switch {
-	case isKind || info.Size() == 0:
-		return nil
-	case !f.outputs.force:
-		return fmt.Errorf("%s exists and is not %s: %s, or use --force", f.name, f.kind.name, remedy)
+	if err == nil && info.Size() > 0 && !f.outputs.force && !f.kind.is(f.path) {
+		err = fmt.Errorf("%s exists and is not %s: name another file, or use --force", f.name, f.kind.name)
 	}
-	return nil
-}
-
-// sameFile reports whether two paths lead to one file, which exists.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
-}
-
-// inside reports whether an absolute path without links leads into a folder, at
-// any depth.
-func inside(path, folder string) bool {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if sameFile(dir, folder) {
-			return true
-		}
-		if dir == filepath.Dir(dir) {
-			return false
-		}
-	}
-}
-
-// checkAgain checks the output again, because another file may be in its place
-// now.
-func (f *outputFile) checkAgain() error {
-	path, err := f.resolve(f.path)
-	if err != nil {
-		return err
-	}
-	if path != f.path {
-		return fmt.Errorf("%s has become a link: name another file", f.name)
-	}
-	return f.check()
+	return err
 }
 
 // write writes the file and puts it in its place. It does nothing if the user
@@ -297,7 +201,7 @@ func (f *outputFile) write(content func(io.Writer) error) error {
 	}
 	defer file.Discard()
 	w := bufio.NewWriter(file)
-	err = cmp.Or(content(w), w.Flush(), f.checkAgain())
+	err = cmp.Or(content(w), w.Flush())
 	switch {
 	case err != nil:
 	case f.kind.mode != 0:

@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -104,26 +103,15 @@ func (w *workshop) args(call string) []string {
 }
 
 // refused makes a call that must fail and change nothing. A shell's "< FILE"
-// may follow the call, and then "> FILE" or ">> FILE".
+// may follow the call.
 func (w *workshop) refused(t *testing.T, want, call string) {
 	t.Helper()
-	command, out, appends := strings.Cut(call, " >> ")
-	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	if !appends {
-		command, out, _ = strings.Cut(call, " > ")
-		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-	}
-	command, in, _ := strings.Cut(command, " < ")
-	stdin, stdout := must(os.Open(cmp.Or(in, os.DevNull))), io.Discard
+	command, in, _ := strings.Cut(call, " < ")
+	stdin := must(os.Open(cmp.Or(in, os.DevNull)))
 	defer stdin.Close()
-	if out != "" {
-		f := must(os.OpenFile(out, flags, 0o644))
-		defer f.Close()
-		stdout = f
-	}
 	before := w.state()
 	var stderr bytes.Buffer
-	status := run(t.Context(), w.args(command), stdin, stdout, &stderr)
+	status := run(t.Context(), w.args(command), stdin, io.Discard, &stderr)
 	if status != exitFailure || !strings.Contains(stderr.String(), want) {
 		t.Errorf("%s: status %d: %s, want %q", call, status, &stderr, want)
 	}
@@ -168,7 +156,7 @@ func TestOutputs(t *testing.T) {
 				foreign:                          flag[1:len(flag)-1] + ": " + foreign + " exists and is not a",
 				symlink:                          flag[1:len(flag)-1] + ": " + symlink + " exists and is not a",
 				filepath.Join("none", name("x")): "there is no folder none",
-				device:                           "is a device, and would be replaced",
+				device:                           "is no regular file, and would be replaced",
 				"logs":                           "is a folder, and would be replaced",
 				"-":                              "cannot write to standard output (-)",
 			}
@@ -179,14 +167,13 @@ func TestOutputs(t *testing.T) {
 			noError(os.Symlink(must(filepath.Abs(w.args(f.input)[0])), linked))
 			for _, out := range []string{f.input, linked} {
 				reads := f.command + " " + f.inputArgs + flag + out
-				w.refused(t, " the input ", reads+" --force")
-				if !strings.HasSuffix(f.input, ".go") { // without --force it is another kind of file
-					w.refused(t, " the input ", reads)
+				if strings.HasSuffix(f.input, ".go") { // in a folder that is read
+					w.refused(t, "exists and is not a", reads)
+					continue
 				}
+				w.refused(t, " the input ", reads+" --force")
+				w.refused(t, " the input ", reads)
 			}
-			redirected := name("redirected")
-			w.refused(t, redirected+" is also standard output", call+redirected+" > "+redirected)
-			w.refused(t, redirected+" is also standard output", call+redirected+" --force > "+redirected)
 
 			empty := name("empty")
 			write(empty, "")
@@ -216,7 +203,7 @@ func TestRefused(t *testing.T) {
 	} {
 		noError(os.Symlink(to, link))
 	}
-	noError(os.Link("d.log", "link.log"), os.Link("is", "link"))
+	noError(os.Link("d.log", "link.log"))
 	for _, c := range []struct{ call, want string }{
 		{"report --save link.log d.log --force", "--save: link.log is also the input d.log"},
 		{"report --html logs/a.log logs", "--html: logs/a.log is also the input logs/a.log"},
@@ -224,22 +211,10 @@ func TestRefused(t *testing.T) {
 		{"report --parquet logs/../logs/a.log logs", "is also the input logs/a.log"},
 		{"report - --save d.log < d.log", "--save: d.log is also standard input"},
 		{"report - --save symlink.log --force < link.log", "--save: symlink.log is also standard input"},
-		{"report d.log >> d.log", "standard output is also the input d.log: redirect it to another file"},
-		{"report link.log >> d.log", "standard output is also the input link.log"},
-		{"report logs >> logs/a.log", "standard output is also the input logs/a.log"},
-		{"report - < d.log >> d.log", "standard output is also standard input"},
-		{"merge m.rgm >> m.rgm", "standard output is also the input m.rgm"},
-		{"compare d.log logs >> d.log", "standard output is also the input d.log"},
-		{"compare m.rgm m.rgm >> m.rgm", "standard output is also the input m.rgm"},
-		{"version opa >> opa", "standard output is also the input opa"},
-		{"build --opa TREE -o TREE/go.mod --force", "/go.mod is in the input "},
-		{"build -C PROGRAM . -o PROGRAM/main.go --force", "/main.go is in the input "},
-
 		{"report d.log --html x --save x", "--save: x is also the output of --html: name another file"},
 		{"report d.log --html x --save logs/../x --force", "--save: logs/../x is also the output of --html"},
 		{"report d.log --html more/x --save logs/x", "--save: logs/x is also the output of --html"},
 		{"report d.log --html is --parquet symlink", "--parquet: symlink is also the output of --html"},
-		{"report d.log --save link --parquet symlink --force", "--parquet: symlink is also the output of --save"},
 		{"merge m.rgm --html ./x --save x", "is also the output of --html"},
 
 		{"build -o dangling --force", "which does not exist"},
@@ -272,50 +247,6 @@ func TestBuildProgramInPlace(t *testing.T) {
 	t.Chdir(w.program) // a binary may be where its source is
 	for range 2 {
 		succeed(t, "build", ".")
-	}
-}
-
-// The command keeps a file that came in an output's place while it worked, and
-// follows no link that came.
-func TestOutputMeanwhile(t *testing.T) {
-	w := newWorkshop(t)
-	for _, c := range []struct{ call, out, want string }{
-		{"report - --html x.html", "x.html", "--html: x.html exists and is not a"},
-		{"report - --save x.rgm", "x.rgm", "--save: x.rgm exists and is not a"},
-		{"report - --parquet x.parquet", "x.parquet", "--parquet: x.parquet exists and is not a"},
-		{"report - --force --html link.rgm", "link.rgm", "--html: link.rgm has become a link"},
-		{"report - --force --save link.rgm", "link.rgm", "--save: link.rgm has become a link"},
-		{"report - --force --parquet link.rgm", "link.rgm", "--parquet: link.rgm has become a link"},
-		{"build --unmodified --opa TREE -o x", "x", "--output: x exists and is not"},
-	} {
-		var before map[string]string
-		comes := sync.OnceFunc(func() {
-			switch c.out {
-			case "link.rgm":
-				noError(os.Symlink("m.rgm", c.out))
-			default:
-				write(c.out, "mine")
-			}
-			before = w.state()
-		})
-		stdin := io.MultiReader(strings.NewReader(read("d.log")), readerFunc(func([]byte) (int, error) { comes(); return 0, io.EOF }))
-		var said bytes.Buffer
-		stderr := writerFunc(func(p []byte) (int, error) {
-			if bytes.Contains(p, []byte("getting OPA")) {
-				comes()
-			}
-			return said.Write(p)
-		})
-		status := run(t.Context(), w.args(c.call), stdin, io.Discard, stderr)
-		if status != exitFailure || !strings.Contains(said.String(), c.want) {
-			t.Errorf("%s: status %d: %s, want %q", c.call, status, &said, c.want)
-		}
-		noError(os.Remove(c.out))
-		delete(before, filepath.Join(w.dir, c.out))
-		maps.DeleteFunc(before, func(name, _ string) bool { return strings.Contains(name, ".regometer-") }) // the command's
-		if after := w.state(); !maps.Equal(before, after) {
-			t.Errorf("%s changed a file, or left one", c.call)
-		}
 	}
 }
 

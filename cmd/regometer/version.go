@@ -31,9 +31,6 @@ means without the drop-in. "go version -m BINARY" shows all modules in it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if err := new(outputs).check(cmd, args); err != nil {
-					return err
-				}
 				b, err := opabuild.Inspect(args[0])
 				if err != nil {
 					return err

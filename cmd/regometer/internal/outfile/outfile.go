@@ -22,7 +22,8 @@ import (
 func Resolve(name string) (string, error) {
 	switch info, err := os.Stat(name); {
 	case err == nil && !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is %s, and would be replaced: name another file", name, kind(info.Mode()))
+		what := map[bool]string{true: "a folder", false: "no regular file"}[info.IsDir()]
+		return "", fmt.Errorf("%s is %s, and would be replaced: name another file", name, what)
 	case !errors.Is(err, fs.ErrNotExist):
 		resolved, linkErr := filepath.EvalSymlinks(name)
 		return resolved, cmp.Or(err, linkErr)
@@ -36,19 +37,6 @@ func Resolve(name string) (string, error) {
 		return "", fmt.Errorf("there is no folder %s: create it, or choose another folder", filepath.Dir(name))
 	}
 	return filepath.Join(dir, base), err
-}
-
-// kind says what a file is, by its mode. The file is not a link.
-func kind(mode fs.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "a folder"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a device"
 }
 
 // tempPattern matches the names of temporary files, for os.CreateTemp and for

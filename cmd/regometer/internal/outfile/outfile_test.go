@@ -35,7 +35,7 @@ func TestWrite(t *testing.T) {
 		t.Skip(err)
 	}
 	defer socket.Close()
-	for name, want := range map[string]string{"tofolder": "is a folder", "dangling": "link to nothing, which does not exist", "socket": "is a socket"} {
+	for name, want := range map[string]string{"tofolder": "is a folder", "dangling": "link to nothing, which does not exist", "socket": "is no regular file"} {
 		before, err := os.Lstat(name)
 		if err != nil {
 			t.Fatal(err)
