@@ -4,8 +4,7 @@
 package parquetlog
 
 import (
-	"cmp"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -13,86 +12,37 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// The numbers of the columns before the stages. A map has two columns: its keys
-// and, after them, its values.
-const (
-	timeColumn = iota
-	pathColumn
-	outcomeColumn
-	codeColumn
-	idColumn
-	traceColumn
-	spanColumn
-	requestColumn
-	revisionColumn
-	requestedByColumn
-	bytesColumn
-	groupsColumn
-	labelsColumn
-	_
-	firstStage
-)
-
-// layout lists the columns of a file.
-type layout struct {
-	schema           *parquet.Schema
-	stages           map[string]int // column numbers by the key of the timer
-	timers, counters int            // column numbers
-	columns          int            // the number of columns
+// fixed describes the columns before those of stages.
+type fixed struct {
+	Time        int64             `parquet:"time,optional,timestamp(microsecond)"`
+	Path        string            `parquet:"path,dict"`
+	Outcome     string            `parquet:"outcome,dict"`
+	Code        string            `parquet:"error_code,optional,dict"`
+	DecisionID  string            `parquet:"decision_id,optional"`
+	TraceID     string            `parquet:"trace_id,optional"`
+	SpanID      string            `parquet:"span_id,optional"`
+	RequestID   int64             `parquet:"req_id,optional"`
+	Revision    string            `parquet:"revision,optional,dict"`
+	RequestedBy string            `parquet:"requested_by,optional"`
+	Bytes       int64             `parquet:"event_bytes,optional"`
+	Groups      []string          `parquet:"groups,list" parquet-element:",dict"`
+	Labels      map[string]string `parquet:"labels" parquet-key:",dict" parquet-value:",dict"`
+	Timers      map[string]int64  `parquet:"timers" parquet-key:",dict"`
+	Counters    map[string]int64  `parquet:"counters" parquet-key:",dict"`
 }
 
-var theLayout = newLayout()
-
-func newLayout() *layout {
-	l := &layout{stages: map[string]int{}}
-	root := orderedGroup{Group: parquet.Group{}}
-	add := func(name string, node parquet.Node) {
-		root.Group[name] = node
-		root.names = append(root.names, name)
-	}
-	number := parquet.Encoded(parquet.Int(64), &parquet.Plain)
-	text := parquet.Encoded(parquet.String(), &parquet.Plain)
-	repeated := parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
-
-	add("time", parquet.Optional(parquet.Timestamp(parquet.Microsecond)))
-	add("path", repeated)
-	add("outcome", repeated)
-	add("error_code", parquet.Optional(repeated))
-	add("decision_id", parquet.Optional(text))
-	add("trace_id", parquet.Optional(text))
-	add("span_id", parquet.Optional(text))
-	add("req_id", parquet.Optional(number))
-	add("revision", parquet.Optional(repeated))
-	add("requested_by", parquet.Optional(text))
-	add("event_bytes", parquet.Optional(number))
-	add("groups", parquet.List(repeated))
-	add("labels", parquet.Map(repeated, repeated))
+// schema has the fixed columns, and then one for each stage. stageColumns are the
+// places of the latter by the key of the timer.
+var schema, stageColumns = func() (*parquet.Schema, map[string]int) {
+	fields, places := reflect.VisibleFields(reflect.TypeFor[fixed]()), map[string]int{}
 	for _, stage := range stages.DefaultStages() {
-		if strings.HasSuffix(stage.Name, "*") {
-			continue
+		if !strings.HasSuffix(stage.Name, "*") {
+			places["timer_"+stage.Name+"_ns"] = len(places)
+			fields = append(fields, reflect.StructField{
+				Name: strings.ToUpper(stage.Name), Type: reflect.TypeFor[int64](),
+				Tag: reflect.StructTag(`parquet:"` + stage.Name + `_ns,optional"`),
+			})
 		}
-		add(stage.Name+"_ns", parquet.Optional(number))
-		l.stages["timer_"+stage.Name+"_ns"] = firstStage + len(l.stages)
 	}
-	add("timers", parquet.Map(repeated, number))
-	add("counters", parquet.Map(repeated, number))
-	l.timers = firstStage + len(l.stages)
-	l.counters = l.timers + 2
-	l.columns = l.counters + 2
-	l.schema = parquet.NewSchema("decisions", root)
-	return l
-}
-
-// orderedGroup is a group that keeps its fields in the order of names.
-type orderedGroup struct {
-	parquet.Group
-	names []string
-}
-
-func (g orderedGroup) Fields() []parquet.Field {
-	fields := g.Group.Fields()
-	slices.SortFunc(fields, func(a, b parquet.Field) int {
-		return cmp.Compare(slices.Index(g.names, a.Name()), slices.Index(g.names, b.Name()))
-	})
-	return fields
-}
+	return parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()), places
+}()

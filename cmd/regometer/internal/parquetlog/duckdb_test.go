@@ -80,7 +80,7 @@ func TestDuckDB(t *testing.T) {
 
 	groups := groupsOf(t, rep)
 	checked := 0
-	for stage := range theLayout.stages {
+	for stage := range stageColumns {
 		stage := strings.TrimSuffix(strings.TrimPrefix(stage, "timer_"), "_ns")
 		for _, r := range query(from(strings.ReplaceAll(`
 			SELECT path,
@@ -109,7 +109,7 @@ func TestDuckDB(t *testing.T) {
 	want := 0
 	for _, g := range groups {
 		for stage := range g.Stages {
-			if _, ok := theLayout.stages["timer_"+stage+"_ns"]; ok {
+			if _, ok := stageColumns["timer_"+stage+"_ns"]; ok {
 				want++
 			}
 		}

@@ -142,30 +142,6 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// The key of a number may change.
-func TestKeyChanges(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	w := NewWriter(&b)
-	key := "counter_a"
-	r := w.Rows(func(int32) string { return key })
-	e := &logread.Event{Measures: []logread.Measure{{Metric: 0, Value: 1}}}
-	for _, key = range []string{"counter_a", "counter_other", "counter_a"} {
-		if err := r.Add(e, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	rows, _ := readRows(t, b.Bytes())
-	for i, want := range []string{"a", "other", "a"} {
-		if rows[i]["counters."+want] != int64(1) {
-			t.Errorf("row %d is %v, want the counter %s", i, rows[i], want)
-		}
-	}
-}
-
 // A row is bounded and valid UTF-8, for an event of any size.
 func TestLimits(t *testing.T) {
 	t.Parallel()

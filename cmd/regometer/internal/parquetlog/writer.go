@@ -73,7 +73,7 @@ type Writer struct {
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{
 		groupRows: groupRows,
-		file: parquet.NewGenericWriter[any](w, theLayout.schema, &parquet.WriterConfig{
+		file: parquet.NewGenericWriter[any](w, schema, &parquet.WriterConfig{
 			CreatedBy:         "regometer",
 			ColumnPageBuffers: pages,
 			PageBufferSize:    pageBytes,
@@ -82,17 +82,15 @@ func NewWriter(w io.Writer) *Writer {
 	}
 }
 
-// write writes the collected rows.
-func (w *Writer) write(r *Rows) error {
+// write writes rows, whose texts and maps have so many bytes.
+func (w *Writer) write(rows []parquet.Row, bytes int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for c, column := range w.file.ColumnWriters() {
-		if w.err == nil {
-			_, w.err = column.WriteRowValues(r.columns[c])
-		}
+	if w.err == nil {
+		_, w.err = w.file.WriteRows(rows)
 	}
-	w.rows += r.n
-	w.bytes += r.bytes
+	w.rows += len(rows)
+	w.bytes += bytes
 	if w.err == nil && (w.rows >= w.groupRows || w.bytes >= groupBytes) {
 		w.rows, w.bytes = 0, 0
 		w.err = w.file.Flush()
