@@ -202,8 +202,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		var ordered signalError // such an end is no failure
-		if !errors.As(context.Cause(ctx), &ordered) {
+		if context.Cause(ctx) == ctx.Err() { // otherwise a signal is the cause, and no failure
 			err = ctx.Err()
 		}
 	}

@@ -13,7 +13,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"regexp"
+	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -22,13 +25,27 @@ func main() {
 	os.Exit(run(untilSignal(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
+// untilSignal returns a context that the first signal cancels, so that the work
+// stops in an orderly way. After that the system's defaults apply, so a second
+// signal ends the process.
+func untilSignal(parent context.Context) context.Context {
+	// Signals that nohup or a background job ignores stay ignored.
+	list := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	if len(list) == 0 { // which would stand for all signals
+		return parent
+	}
+	ctx, stop := signal.NotifyContext(parent, list...)
+	context.AfterFunc(ctx, stop)
+	return ctx
+}
+
 // The exit statuses of the command, besides those of opa.
 const (
 	exitFailure     = 1
 	exitUsage       = 2
 	exitExceeded    = 3   // --fail-on: a threshold is exceeded, or a rule has a finding or did not run
 	exitEmpty       = 4   // a report, or a side of a comparison, has no decisions
-	exitInterrupted = 130 // see interruptedStatus
+	exitInterrupted = 130 // by a signal
 )
 
 // run runs the command and returns its exit status.
@@ -64,7 +81,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return int(status)
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "regometer: interrupted")
-		return interruptedStatus(ctx)
+		return exitInterrupted
 	case !started:
 		message := goFunction.ReplaceAllString(err.Error(), "")
 		fmt.Fprintf(stderr, "regometer: %s\nRun '%s --help' for usage.\n", message, cmd.CommandPath())

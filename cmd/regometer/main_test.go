@@ -65,7 +65,6 @@ func TestCalls(t *testing.T) {
 		{"report --since tomorrow EMPTY", exitUsage, "or 90m for 90 minutes ago"},
 		{"report EMPTY", exitFailure, "there is no file in EMPTY"},
 		{"report TREE/go.mod", exitEmpty, "TREE/go.mod has no decision: it begins with: module"},
-		{"report --strict TREE/go.mod", exitFailure, "--strict: the logs have problems: no_decision_log (1)"},
 		{"report BIN/log.xz", exitEmpty, "xz -dc FILE | regometer report -"},
 		{"report --fail-on errors_rose,slow TREE/go.mod", exitUsage, `no rule is named "slow": use one of`},
 		{"compare --fail-on p99>1 EMPTY EMPTY", exitUsage, `invalid threshold "p99>1"`},

@@ -140,7 +140,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	case failure != nil:
 		return failure
 	case r.Interrupted:
-		return statusError(interruptedStatus(ctx))
+		return statusError(exitInterrupted)
 	case r.Decisions == 0:
 		return emptyError(cmd.ErrOrStderr(), "no decision was evaluated")
 	}

@@ -105,12 +105,9 @@ exact. Times are in UTC. JSON has durations in nanoseconds.`,
 				return err
 			}
 			explain(cmd.ErrOrStderr(), &r.Inputs)
-			switch {
-			case r.Interrupted:
+			if r.Interrupted {
 				fmt.Fprintln(cmd.ErrOrStderr(), "regometer: interrupted: the output covers only what was read until then")
-				return statusError(interruptedStatus(cmd.Context()))
-			case o.Strict && len(r.Inputs.Problems) > 0:
-				return strictError(r.Inputs.Problems)
+				return statusError(exitInterrupted)
 			}
 			if err := out.checkFindings(r, cmd.ErrOrStderr()); err != nil {
 				return err
@@ -128,7 +125,6 @@ exact. Times are in UTC. JSON has durations in nanoseconds.`,
 	out.flags(cmd)
 	flags.IntVar(&o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
-	flags.BoolVar(&o.Strict, "strict", false, "check every byte of the events, and fail if the logs have a problem")
 	flags.BoolVar(&allowEmpty, "allow-empty", false, "exit with status 0, not 4, if the report has no decisions")
 	addNumberFlag(cmd, &o.Workers, "workers", 0, "`number` of goroutines that read; 0 for one per processor (default 0)")
 	return cmd
@@ -211,15 +207,6 @@ func explain(stderr io.Writer, in *report.Inputs) {
 			"A response of OPA's API is none.")
 		fmt.Fprintln(stderr, "See "+text.Documents+"report.md for the forms that regometer reads.")
 	}
-}
-
-// strictError returns the error of --strict, which names the kinds of problems.
-func strictError(problems []report.Problem) error {
-	var kinds []string
-	for _, p := range problems {
-		kinds = append(kinds, fmt.Sprintf("%s (%d)", p.Kind, p.Count)) // the report says where
-	}
-	return fmt.Errorf("--strict: the logs have problems: %s", strings.Join(kinds, ", "))
 }
 
 // emptyError says that there are no decisions. It returns the error for the

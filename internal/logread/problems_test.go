@@ -93,18 +93,6 @@ func checkProblems(t *testing.T, text string, want ...string) {
 	}
 }
 
-func TestStrict(t *testing.T) {
-	t.Parallel()
-	var c collector
-	o := c.options()
-	const bad, good = `{"decision_id":"bad","path":"p","input":{x}}`, `{"decision_id":"good","path":"p","input":{}}`
-	o.Strict = true
-	NewReader(o).Close([]byte(bad + "\n" + `{"event":` + good + "}\n{}\n"))
-	if len(c.Events) != 1 || c.Events[0].ID != "good" || c.Problems[0] != "invalid_json at 1" {
-		t.Errorf("%+v", c.result)
-	}
-}
-
 // A result tells its own problem, whatever an event before had.
 func TestProblemOfKnownResult(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,6 @@ package logread
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"github.com/regometer/regometer/internal/verdicts"
@@ -28,9 +27,6 @@ type Options struct {
 	Loss func(kind Problem, n, time, line int64)
 	// Verdicts finds the outcomes of results. nil stands for the usual ones.
 	Verdicts *verdicts.Set
-	// Strict makes an event that is not valid JSON a problem (InvalidJSON), also
-	// if the fault is in a value that is skipped.
-	Strict bool
 	// MaxLength limits the text of an event, in bytes. 0 stands for 64 MiB. The
 	// reader skips the text of a longer event, and does not ask for it again.
 	MaxLength int
@@ -158,10 +154,6 @@ func (r *Reader) keepFirst(text []byte) {
 
 // deliver passes the event that p has parsed to Options.
 func (r *Reader) deliver(p *parser, text []byte, line int64) {
-	if r.options.Strict && !json.Valid(text) {
-		r.options.Problem(InvalidJSON, line)
-		return
-	}
 	e := &r.event
 	e.Line, e.Text = line, text
 	p.event(e, r.finder.times)

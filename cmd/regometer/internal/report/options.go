@@ -49,9 +49,6 @@ type Options struct {
 	// data may depend on the number of workers then, and also if there are more
 	// decisions than [Read] can remember, 1,048,576.
 	Unique bool
-	// Strict makes the reader check all JSON of each event, and not only the
-	// fields that it needs.
-	Strict bool
 	// Workers is the number of goroutines that read. 0 stands for GOMAXPROCS.
 	Workers int
 

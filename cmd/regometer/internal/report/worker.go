@@ -58,7 +58,7 @@ func newWorker(r *reading) *worker {
 		w.each = r.Each(func(metric int32) string { return w.names[metric] }, w.place)
 	}
 	o := logread.Options{
-		Metric: w.metric, Event: w.event, Verdicts: r.Verdicts, Strict: r.Strict,
+		Metric: w.metric, Event: w.event, Verdicts: r.Verdicts,
 		Problem: func(kind logread.Problem, line int64) {
 			w.part.problem(string(kind), 1, Place{w.part.input.Name, line})
 		},

@@ -249,7 +249,7 @@ func TestReadAlike(t *testing.T) {
 			files = append(files, write(t, filepath.Join(folder, fmt.Sprint("log", i)), m.log(1+m.IntN(1200))))
 		}
 		o := Options{
-			Inputs: files, Slowest: 1 + m.IntN(40), Strict: m.IntN(4) == 0,
+			Inputs: files, Slowest: 1 + m.IntN(40),
 			By: m.oneOf("path", "stage", "bundle", "requested_by", "hour", "day", "label:team"),
 		}
 		groupLimits = groupby.Limits{
