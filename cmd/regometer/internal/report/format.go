@@ -14,7 +14,7 @@ import (
 // A format is a form of a whole file. The zero value is any text.
 type format string
 
-// The formats that are read, and that of saved reports.
+// The formats that are read.
 const (
 	formatGzip  format = "gzip"
 	formatZstd  format = "zstd"
@@ -22,7 +22,6 @@ const (
 	formatLZ4   format = "lz4"
 	formatUTF16 format = "utf16"
 	formatTar   format = "tar"
-	formatSaved format = "saved"
 )
 
 // zstdMagic begins the frames of RFC 8878, except those to be skipped.
@@ -39,6 +38,7 @@ var magics = []struct {
 	{"\x04\x22\x4d\x18", formatLZ4, ""},
 	{"\xff\xfe", formatUTF16, ""},
 	{"\xfe\xff", formatUTF16, ""},
+	{savedMagic, "saved", "a saved report: run regometer merge FILE"},
 	{"PK\x03\x04", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
 	{"PK\x05\x06", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
 	// Its end has no mark.
@@ -62,12 +62,12 @@ const headSize = 512
 
 // peekFormat returns the format of the text that follows. It returns an error
 // only if there is no text.
-func peekFormat(text *bufio.Reader) (format, []byte, error) {
+func peekFormat(text *bufio.Reader) (format, error) {
 	head, err := text.Peek(headSize)
 	if len(head) == 0 && !errors.Is(err, io.EOF) {
-		return "", nil, err
+		return "", err
 	}
-	return formatOf(head), head, nil
+	return formatOf(head), nil
 }
 
 // formatOf returns the format of a file with this beginning.

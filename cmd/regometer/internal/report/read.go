@@ -16,7 +16,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -360,8 +359,6 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 		err = errNested
 	case f == formatTar:
 		err = w.readTar(ctx, p.input, text)
-	case f == formatSaved && l == w.file:
-		w.fail(fmt.Errorf("%s is a saved report, not a decision log: use regometer merge, which prints and merges saved reports", called(p.input.Name)))
 	default:
 		if err = w.readText(ctx, p, text); w.reader.Unclosed() {
 			p.failure = Unclosed

@@ -21,17 +21,12 @@ import (
 	"github.com/regometer/regometer/outcome"
 )
 
-// Saved Data are lines of JSON, compressed with zstd. The first line describes
-// the report, and each other line is a slice of time of a group. Reports with
-// the same content have the same bytes. Change formatVersion if readers of the
-// old version would misread the result.
+// Saved Data are lines of JSON. The first line describes the report, and each
+// other line is a slice of time of a group. Reports with the same content have
+// the same bytes.
 
-const formatVersion = 1
-
-// savedHead is the first line of saved Data. The members have the order of the
-// fields. The version comes first, because savedText checks it there.
+// savedHead is the first line of saved Data.
 type savedHead struct {
-	Version     int           `json:"regometer_report"`
 	By          string        `json:"by"`
 	Interrupted bool          `json:"interrupted,omitzero"`
 	Inputs      Inputs        `json:"inputs"` // without the repeats
@@ -92,7 +87,7 @@ var marshalers = json.WithMarshalers(json.MarshalToFunc(writeStage))
 // writeJSON writes x. Data with the same content give the same bytes.
 func (x *Data) writeJSON(w io.Writer) error {
 	s := savedHead{
-		Version: formatVersion, By: x.by, Interrupted: x.interrupted, Inputs: x.inputs, IDs: x.ids.saved(),
+		By: x.by, Interrupted: x.interrupted, Inputs: x.inputs, IDs: x.ids.saved(),
 		Slowest: x.slowest, Largest: x.largest, Servers: x.servers.save(), Clients: x.clients.save(),
 	}
 	x.saveSample(&s)

@@ -5,17 +5,17 @@ package report
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
 )
 
 // maxJSON limits the JSON of a saved report, in bytes, without its first line.
@@ -28,11 +28,20 @@ var (
 	maxLine uintptr = 64 << 20
 )
 
-// Save writes x in the form that [Load] reads: JSON compressed with zstd. It
-// fails if the JSON is too large to be read.
+// savedMagic begins a saved report, before the version in decimal and the end of
+// a line. JSON follows, compressed with zstd. Change savedVersion if readers of
+// the old version would misread the JSON.
+const (
+	savedMagic   = "regometer report "
+	savedVersion = "1"
+)
+
+// Save writes x in the form that [Load] reads. It fails if the JSON is too large
+// to be read.
 func (x *Data) Save(w io.Writer) error {
+	_, err := io.WriteString(w, savedMagic+savedVersion+"\n")
 	z, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) // the option is valid
-	return errors.Join(x.writeJSON(z), z.Close())
+	return errors.Join(err, x.writeJSON(z), z.Close())
 }
 
 // limitedWriter fails after left bytes.
@@ -47,11 +56,6 @@ func (w *limitedWriter) Write(text []byte) (int, error) {
 	}
 	return w.to.Write(text)
 }
-
-var errForeign = errors.New("is not a saved report: name a file that regometer report --save wrote, or use regometer report to read decision logs")
-
-// savedVersion matches the beginning of a saved report's JSON.
-var savedVersion = regexp.MustCompile(`^\s*\{\s*"regometer_report"\s*:\s*(\d*)`)
 
 // Load reads a file that Save wrote, or a pipe with such content. It fails if
 // the content is damaged, has another version, or is not a saved report.
@@ -69,60 +73,35 @@ func Load(file string) (*Data, error) {
 }
 
 func load(r io.Reader) (*Data, error) {
-	text, version, done, err := savedText(r)
-	defer done()
+	text := bufio.NewReader(r)
+	head, err := text.ReadSlice('\n')
+	version, isSaved := strings.CutPrefix(string(head), savedMagic)
+	switch version = strings.TrimSuffix(version, "\n"); {
+	case !isSaved && errors.As(err, new(*fs.PathError)):
+		return nil, err
+	case !isSaved:
+		return nil, errors.New("is not a saved report: name a file that regometer report --save wrote, or use regometer report to read decision logs")
+	case version != savedVersion:
+		return nil, fmt.Errorf("has format version %.20q, but this regometer reads only version %s: use the regometer that saved it, or run regometer report --save again on the logs", version, savedVersion)
+	}
+	z, err := zstd.NewReader(text, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
-	if version != "" && version != strconv.Itoa(formatVersion) {
-		return nil, fmt.Errorf("has format version %s, but this regometer reads only version %d: use the regometer that saved it, or run regometer report --save again on the logs", version, formatVersion)
-	}
-	limited := &io.LimitedReader{R: text, N: maxHead + 1}
+	defer z.Close()
+	limited := &io.LimitedReader{R: z, N: maxHead + 1}
 	x, err := readJSON(limited)
-	switch {
-	case limited.N == 0:
+	if limited.N == 0 {
 		return nil, errors.New("is too large")
-	case err == nil:
-		return x, nil
-	default:
-		return nil, damaged(err)
 	}
-}
-
-// damaged returns the error of a damaged file.
-func damaged(err error) error {
-	return fmt.Errorf("is damaged (%w): copy it again from where it was saved, or save it again", err)
-}
-
-// savedText returns the JSON of a saved report of any version, the version if
-// the JSON begins with one, and what must be called in the end. It reads only
-// the beginning. The error is errForeign if r has anything else.
-func savedText(r io.Reader) (text *bufio.Reader, version string, done func(), err error) {
-	text, f, done, err := newLayer().open(context.Background(), r, true)
-	switch {
-	case errors.Is(err, errDamaged):
-		err = damaged(err)
-	case errors.As(err, new(refusalError)), err == nil && f != formatSaved:
-		err = errForeign
-	case err == nil:
-		head, _ := text.Peek(headSize)
-		version = string(savedVersion.FindSubmatch(head)[1])
-	}
-	return text, version, done, err
-}
-
-// IsSaved reports whether a file begins like a saved report of any version. It
-// reads from the file, which should be a regular file.
-func IsSaved(file string) bool {
-	f, err := os.Open(file)
 	if err != nil {
-		return false
+		return nil, fmt.Errorf("is damaged (%w): copy it again from where it was saved, or save it again", err)
 	}
-	defer f.Close()
-	_, _, done, err := savedText(f)
-	done()
-	return err == nil
+	return x, nil
 }
+
+// IsSaved reports whether a file begins like a saved report of any version.
+func IsSaved(file string) bool { return strings.HasPrefix(outfile.Head(file), savedMagic) }
 
 // LoadAll loads files, and those in folders, and merges them. It reads a file
 // only once, even if two names or a link lead to it.

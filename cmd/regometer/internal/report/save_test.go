@@ -36,7 +36,7 @@ func TestLimitOfJSON(t *testing.T) {
 		isShort bool
 	}{{9, small, false}, {1000, small, true}, {1000, wide, false}, {3000, wide, true}} {
 		maxLine = c.limit
-		if _, err := load(bytes.NewReader(zstandard(c.text))); c.isShort != (err == nil) || !c.isShort && !strings.Contains(err.Error(), "lists are too long") {
+		if _, err := load(bytes.NewReader(packed(c.text))); c.isShort != (err == nil) || !c.isShort && !strings.Contains(err.Error(), "lists are too long") {
 			t.Errorf("%d bytes: error %v", c.limit, err)
 		}
 	}

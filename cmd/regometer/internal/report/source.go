@@ -32,17 +32,15 @@ func newLayer() *layer {
 }
 
 // open returns the text of a file and its format, which is that of an archive
-// or of a saved report, or "". If the file is compressed and mayWait is false,
+// or "". If the file is compressed and mayWait is false,
 // another goroutine decompresses it, some blocks ahead. The caller must call
 // done before it uses the layer again.
 func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *bufio.Reader, f format, done func(), err error) {
 	l.raw.Reset(from)
 	text, done = l.raw, func() {}
-	outer, _, err := peekFormat(text)
-	if err != nil {
+	if f, err = peekFormat(text); err != nil {
 		return nil, "", done, err
 	}
-	f = outer
 	if r, release, err := l.decompressor(f); err != nil {
 		return nil, "", done, err
 	} else if r != nil {
@@ -52,16 +50,12 @@ func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *b
 		}
 		text = l.text
 		text.Reset(r)
-		var head []byte
-		if f, head, err = peekFormat(text); err != nil {
+		if f, err = peekFormat(text); err != nil {
 			return nil, "", done, err
-		}
-		if outer == formatZstd && savedVersion.Match(head) {
-			f = formatSaved
 		}
 	}
 	switch f {
-	case "", formatTar, formatSaved:
+	case "", formatTar:
 	case formatUTF16:
 		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
 		text, f = bufio.NewReader(decoder.Reader(text)), ""
