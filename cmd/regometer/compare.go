@@ -62,7 +62,7 @@ decisions.`,
 			var sides [2]*report.Report
 			for i, input := range args {
 				read.Inputs = []string{input}
-				if sides[i], err = readSide(cmd.Context(), read); err != nil {
+				if sides[i], err = readSide(cmd.Context(), read, cmd.ErrOrStderr()); err != nil {
 					return fmt.Errorf("%s: %w", input, err)
 				}
 			}
@@ -100,8 +100,9 @@ decisions.`,
 	return cmd
 }
 
-// readSide reads one of the two sides, which is logs or a saved report.
-func readSide(ctx context.Context, o report.Options) (*report.Report, error) {
+// readSide reads one of the two sides, which is logs or a saved report, and
+// shows the progress.
+func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.Report, error) {
 	if name := o.Inputs[0]; report.IsSaved(name) {
 		if o.Unique {
 			return nil, errSavedUnique
@@ -112,6 +113,9 @@ func readSide(ctx context.Context, o report.Options) (*report.Report, error) {
 		}
 		return x.Report(), nil
 	}
+	progress := newProgressLine(stderr)
+	defer progress.clear()
+	o.Progress = progress.report
 	x, err := report.Read(ctx, o)
 	if err != nil {
 		return nil, err

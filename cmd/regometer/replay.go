@@ -127,8 +127,11 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 			return fmt.Errorf("--against: %w", err)
 		}
 	}
+	progress := newProgressLine(cmd.ErrOrStderr())
 	o.run.Read, o.run.Files = o.read, files
+	o.run.Read.Progress = progress.report
 	r, failure := replay.Run(ctx, o.run)
+	progress.clear()
 	if r == nil {
 		return failure
 	}

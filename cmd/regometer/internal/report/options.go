@@ -52,6 +52,9 @@ type Options struct {
 	// Workers is the number of goroutines that read. 0 stands for GOMAXPROCS.
 	Workers int
 
+	// Progress, if not nil, is called a few times a second.
+	Progress func(Progress)
+
 	// Each, if not nil, is called for each worker, after the inputs have been
 	// found and before anything is read. It returns a function that gets each
 	// decision that the worker reads and the options select, with the keys of
@@ -70,6 +73,13 @@ type Options struct {
 
 // maxSlowest limits Options.Slowest.
 const maxSlowest = 1_000_000
+
+// Progress is the progress of [Read].
+type Progress struct {
+	Bytes, Of int64 // read so far, and in all files; Of is 0 if it is unknown
+	Decisions int64
+	Elapsed   time.Duration
+}
 
 // Check returns the error that [Read] returns for invalid options.
 func (o Options) Check() error {

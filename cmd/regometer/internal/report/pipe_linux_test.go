@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // An interrupt does not wait for the writer of a named pipe.
@@ -19,8 +18,8 @@ func TestPipeWithoutWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	x, err := Read(ctx, Options{Inputs: []string{pipe}})
+	progress := func(Progress) { cancel() }
+	x, err := Read(ctx, Options{Inputs: []string{pipe}, Progress: progress})
 	if err != nil {
 		t.Fatal(err)
 	}

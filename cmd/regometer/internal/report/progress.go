@@ -1,0 +1,44 @@
+// Copyright 2026 The Regometer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
+)
+
+// progressEvery is the time between calls of Options.Progress.
+const progressEvery = 200 * time.Millisecond
+
+// reportProgress calls Options.Progress until everything is done.
+func (r *reading) reportProgress(done <-chan struct{}) {
+	ticks := time.Tick(progressEvery)
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		case <-ticks:
+		}
+		if r.Progress != nil {
+			r.Progress(Progress{Bytes: r.bytes.Load(), Of: max(r.of, 0), Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)})
+		}
+	}
+}
+
+// String returns a line with the bytes read, the speed, and the time left.
+func (p Progress) String() string {
+	line := text.Bytes(p.Bytes)
+	if p.Of > 0 {
+		line += " of " + text.Bytes(p.Of)
+	}
+	rate := float64(p.Bytes) / max(p.Elapsed.Seconds(), 1e-9)
+	line += fmt.Sprintf(", %s/s, %d decisions", text.Bytes(int64(rate)), p.Decisions)
+	if p.Of > p.Bytes && rate > 0 {
+		left := time.Duration(float64(p.Of-p.Bytes) / rate * float64(time.Second))
+		line += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return line
+}
