@@ -135,11 +135,8 @@ func TestModules(t *testing.T) {
 		if !isOutside && semver.Compare("v"+file.Go.Version, "v"+goVersion) > 0 {
 			t.Errorf("%s: go %s is above OPA's go %s", name, file.Go.Version, goVersion)
 		}
-		needsNewer := false
 		for _, r := range file.Require {
-			newer := limits[r.Mod.Path] != "" && semver.Compare(r.Mod.Version, limits[r.Mod.Path]) > 0
-			needsNewer = needsNewer || newer || r.Mod.Path == opaPath
-			if newer && !isOutside {
+			if limits[r.Mod.Path] != "" && semver.Compare(r.Mod.Version, limits[r.Mod.Path]) > 0 && !isOutside {
 				t.Errorf("%s requires %s, newer than the %s of OPA %s", name, r.Mod, limits[r.Mod.Path], newest)
 			}
 			// Programs that import the module opa keep their own OPA.
@@ -150,45 +147,6 @@ func TestModules(t *testing.T) {
 			if r.Mod.Path == opaPath && r.Mod.Version != want {
 				t.Errorf("%s requires OPA %s, want %s: run cd %s && GOWORK=off go get %s@%[3]s", name, r.Mod.Version, want, dir, opaPath)
 			}
-			if strings.HasPrefix(r.Mod.Path, own) && (isOutside || !released[r.Mod.Path]) {
-				t.Errorf("%s requires %s, which a release would not update", name, r.Mod.Path)
-			}
-		}
-		if isOutside && !needsNewer {
-			t.Errorf("%s requires nothing that is newer than OPA %s's: list the module in go.work", name, newest)
-		}
-	}
-}
-
-// oldestToolchain is the oldest Go that can build OPA 1.0.0, whose go line asks
-// for 1.22.7.
-const oldestToolchain = "go1.22.12"
-
-// TestMetricsWithOldestToolchain: the files of package metrics that go into OPA
-// compile with the oldest Go that builds an OPA. The flag -lang of a newer Go
-// would not show it, because build tags such as go1.23 hold there.
-func TestMetricsWithOldestToolchain(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
-		t.Skip("downloads " + oldestToolchain + ": set REGOMETER_SLOW_TESTS=1")
-	}
-	dir := t.TempDir()
-	env := []string{"GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=" + oldestToolchain}
-	if _, err := measure.Run(t.Context(), io.Discard, dir, env, "go", "version"); err != nil {
-		t.Skipf("%s is not available: %v", oldestToolchain, err)
-	}
-	sources := texts(t, "metrics/*.go")
-	sources["go.mod"] = "module metrics\n\ngo 1.22\n"
-	for name, text := range sources {
-		if path.Dir(name) == "metrics/metricstest" || strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(dir, path.Base(name)), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, tags := range []string{"", "purego"} {
-		if _, err := measure.Run(t.Context(), io.Discard, dir, env, "go", "vet", "-tags", tags, "."); err != nil {
-			t.Error(err)
 		}
 	}
 }
