@@ -19,7 +19,7 @@ import (
 // changes only to their newest release.
 const (
 	OldestVersion = "v1.0.0"
-	NewestVersion = "v1.22.3"
+	NewestVersion = "v1.22.4"
 )
 
 // NewestRange is the last minor release, for people.
