@@ -1,8 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package opaserver starts OPA servers, sends them requests and stops them, for
-// the demo, the benchmarks and the tests of documents.
+// Package opaserver starts OPA servers, sends them requests and stops them.
 package opaserver
 
 import (
@@ -28,17 +27,15 @@ type Options struct {
 	Name    string   // for errors, such as "unmodified OPA"
 	Command []string // such as opa run --server; Start adds flags at the end
 	Dir     string   // where the server runs; "" is the current folder
-	Env     []string // added to our environment without OPA's own variables
-	Log     string   // the file for the server's output; os.DevNull keeps nothing
+	Log     string   // the file for the server's output
 }
 
 // A Server is a running OPA server.
 type Server struct {
 	URL     string
 	Version string // as OPA itself reports it
-	PID     int
-	Client  http.Client
 
+	client    http.Client
 	name, log string
 	cmd       *exec.Cmd
 	exited    chan struct{} // closed when the process has ended
@@ -94,23 +91,18 @@ func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 	args := slices.Concat(o.Command[1:], []string{"--addr", address,
 		"--log-level", "error", "--skip-version-check", "--set", "labels." + markLabel + "=" + mark})
 	s := &Server{
-		URL: "http://" + address,
-		Client: http.Client{
-			Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
-			Timeout:   30 * time.Second,
-		},
-		name: o.Name, log: o.Log, cmd: exec.Command(o.Command[0], args...),
+		URL:    "http://" + address,
+		client: http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: 30 * time.Second},
+		name:   o.Name, log: o.Log, cmd: exec.Command(o.Command[0], args...),
 		exited: make(chan struct{}), patience: stopTimeout,
 	}
 	// A file and not a pipe, so that the output takes none of our time.
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = o.Dir, log, log
 	// OPA would take flags from the user's variables.
-	own := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "OPA_") })
-	s.cmd.Env = slices.Concat(own, o.Env)
+	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "OPA_") })
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the %s: %w", s.name, err)
 	}
-	s.PID = s.cmd.Process.Pid
 	go func() {
 		_ = s.cmd.Wait() // the state is in s.cmd.ProcessState
 		close(s.exited)
@@ -166,7 +158,7 @@ func (s *Server) ready(ctx context.Context, mark string) bool {
 // Stop asks the server to end, and waits for the end. If that takes too long,
 // it kills the server. It returns an error if the server failed or was killed.
 func (s *Server) Stop() error {
-	s.Client.CloseIdleConnections()
+	s.client.CloseIdleConnections()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		_ = s.cmd.Process.Kill() // Windows has no signals
 		<-s.exited
@@ -185,10 +177,9 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Get returns a page. It fails unless the status is 200. header has names and
-// values in turn.
-func (s *Server) Get(ctx context.Context, path string, header ...string) ([]byte, error) {
-	status, body, err := s.Do(ctx, http.MethodGet, path, "", header...)
+// Get returns a page. It fails unless the status is 200.
+func (s *Server) Get(ctx context.Context, path string) ([]byte, error) {
+	status, body, err := s.Do(ctx, http.MethodGet, path, "")
 	if err == nil && status != http.StatusOK {
 		return nil, fmt.Errorf("the %s answered GET %s with HTTP status %d: %.200s", s.name, path, status, body)
 	}
@@ -198,8 +189,8 @@ func (s *Server) Get(ctx context.Context, path string, header ...string) ([]byte
 // Do sends a request and reads the whole answer. A body that is not empty must
 // be JSON. If the server has ended, the error says so and quotes the last lines
 // of its output.
-func (s *Server) Do(ctx context.Context, method, path, body string, header ...string) (status int, answer []byte, err error) {
-	if status, answer, err = s.send(ctx, method, path, body, header...); err == nil {
+func (s *Server) Do(ctx context.Context, method, path, body string) (status int, answer []byte, err error) {
+	if status, answer, err = s.send(ctx, method, path, body); err == nil {
 		return status, answer, nil
 	}
 	select { // wait, because the client may notice the server's end first, and a Ctrl-C reaches the server too
@@ -215,7 +206,7 @@ func (s *Server) Do(ctx context.Context, method, path, body string, header ...st
 	}
 }
 
-func (s *Server) send(ctx context.Context, method, path, body string, header ...string) (status int, answer []byte, err error) {
+func (s *Server) send(ctx context.Context, method, path, body string) (status int, answer []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -223,10 +214,7 @@ func (s *Server) send(ctx context.Context, method, path, body string, header ...
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	response, err := s.Client.Do(r)
+	response, err := s.client.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -244,9 +232,6 @@ func (s *Server) ended() error {
 // as the end of an error message.
 func (s *Server) lastLines() string {
 	const keep, width = 12, 300
-	if s.log == os.DevNull {
-		return "; to see what it writes, run " + strings.Join(s.cmd.Args, " ")
-	}
 	text, _ := os.ReadFile(s.log) // without the file there are no lines
 	var lines []string
 	for line := range bytes.Lines(text) {
