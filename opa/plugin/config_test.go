@@ -145,7 +145,7 @@ func TestOwnSeries(t *testing.T) {
 		}
 		checkSum(t, registry, "opa_decision_metric_series", nil, float64(all))
 	}
-	r.ask("p/a", rollup.Number{Key: handlerKey, Value: 1})
+	r.ask("p/a", rollup.Number{Key: "timer_server_handler_ns", Value: 1})
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("the metrics have the problems %v, %v", problems, err)
 	}

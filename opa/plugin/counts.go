@@ -3,7 +3,11 @@
 
 package plugin
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/regometer/regometer/rollup"
+)
 
 // The causes of failures.
 const (
@@ -21,14 +25,21 @@ const (
 
 var sources = [...]string{fromServer: "server", fromLog: "decision_log"}
 
+// A decision is a decision on its way to the rollup. Its Path is the path of
+// the request, until record replaces it by the label.
+type decision struct {
+	rollup.Decision
+	source int
+	query  string
+}
+
 // counts are the plugin's own counts on a registry.
 type counts struct {
-	ofLogs    bool          // whether a LogCounter counts, and no plugin
-	lost      atomic.Uint64 // labels that a new policy has taken from paths with decisions
-	logged    atomic.Uint64 // events of the decision log
-	failures  [len(causes)]atomic.Uint64
-	received  [len(sources)]atomic.Uint64
-	exemplars exemplars
+	ofLogs   bool          // whether a LogCounter counts, and no plugin
+	lost     atomic.Uint64 // labels that a new policy has taken from paths with decisions
+	logged   atomic.Uint64 // events of the decision log
+	failures [len(causes)]atomic.Uint64
+	received [len(sources)]atomic.Uint64
 }
 
 // ownSeries limits the series that the plugin exports besides those of its

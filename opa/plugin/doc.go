@@ -44,10 +44,11 @@
 // Several OPAs in a program may use the same registry. Each OPA labels its
 // decisions by its own configuration and policy, and all share the counts. The
 // namespace, stages, buckets and limits, and the metrics that describe the
-// policy, are those of the OPA that was configured last. Its labels get the room
-// of max_paths first. Decisions of the others whose labels have no room count as
-// "other". To separate the counts, give each OPA its own registry, or wrap the
-// registry with [prometheus.WrapRegistererWith], which adds a label.
+// policy, are those of the OPA that was configured last. All share the room of
+// its max_paths: decisions of paths that come when there is none left count as
+// "other". So make max_paths large enough for all. To separate the counts, give
+// each OPA its own registry, or wrap the registry with
+// [prometheus.WrapRegistererWith], which adds a label.
 //
 // If a decision comes both ways, the plugin counts it only once. The metric
 // <namespace>_decision_received_total counts decisions by the way they came.
@@ -116,8 +117,8 @@
 // have no rules, so name them in paths.allow.
 //
 // When a policy change removes a path, decisions on it become "other" at once.
-// The path's series stay until a path of the active policy needs their room.
-// The series of the path that was removed first end first.
+// The path's series stay while there is room for all labels of the new policy.
+// Otherwise such series end, those that began first before others.
 //
 // # Outcomes
 //

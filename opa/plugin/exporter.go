@@ -61,7 +61,7 @@ func (e *exporter) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (e *exporter) Collect(ch chan<- prometheus.Metric) {
-	e.counts.exemplars.collect(e.collector.Load(), ch)
+	e.collector.Load().Collect(ch)
 }
 
 // own returns the metrics of the plugin itself, and the number of those that

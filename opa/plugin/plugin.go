@@ -110,8 +110,6 @@ type active struct {
 	recorder *recorder
 	next     string // the name of the next logger plugin, or "" if there is none
 	verdicts *verdicts.Set
-	traced   bool // whether decisions may belong to traces
-	labels   int  // limits the paths with exemplars
 }
 
 var _ logs.Logger = (*Plugin)(nil)
@@ -166,7 +164,7 @@ func (p *Plugin) use(c *settings) (err error) {
 		p.started = true
 		hook.Started.Add(1)
 	}
-	p.active.Store(&active{r, c.Next, c.verdicts, isTraced(p.manager), c.MaxPaths + unnamed + 2})
+	p.active.Store(&active{r, c.Next, c.verdicts})
 	p.refresh() // OPA may have activated a policy since configure read the rules
 	p.warn()
 	return nil
@@ -230,7 +228,7 @@ func (p *Plugin) ObserveDecision(ctx context.Context, info *server.Info) {
 // Observe does what [Plugin.ObserveDecision] does, for callers without a
 // server.Info. query is "" except for POST /v1/query. result is nil if the
 // decision is undefined or failed. m may be nil.
-func (p *Plugin) Observe(ctx context.Context, path, query string, result *any, err error, m metrics.Metrics) {
+func (p *Plugin) Observe(_ context.Context, path, query string, result *any, err error, m metrics.Metrics) {
 	a := p.active.Load()
 	if a == nil {
 		return
@@ -239,7 +237,7 @@ func (p *Plugin) Observe(ctx context.Context, path, query string, result *any, e
 	d := decision{source: fromServer, query: query}
 	d.Path = path
 	d.Outcome, d.Code = outcomeOf(verdictOf(a.verdicts, path, query), err, result, query)
-	p.record(ctx, a, &d, func(dst []rollup.Number) []rollup.Number {
+	p.record(a, &d, func(dst []rollup.Number) []rollup.Number {
 		switch {
 		case m == nil:
 			return dst
@@ -284,7 +282,7 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	}
 	a.recorder.state.logged.Add(1)
 	if p.build.Observed == nil || !p.build.Observed(ctx) {
-		p.recordEvent(ctx, a, &event)
+		p.recordEvent(a, &event)
 	}
 	if a.next != "" {
 		p.handOn(ctx, a, event)
@@ -292,26 +290,20 @@ func (p *Plugin) Log(ctx context.Context, event logs.EventV1) error {
 	return nil
 }
 
-func (p *Plugin) recordEvent(ctx context.Context, a *active, event *logs.EventV1) {
+func (p *Plugin) recordEvent(a *active, event *logs.EventV1) {
 	defer p.recoverPanic(a, causePanic)
 	d := decision{source: fromLog, query: event.Query}
 	d.Path = event.Path
 	d.Outcome, d.Code = loggedOutcomeOf(verdictOf(a.verdicts, event.Path, event.Query), event)
-	p.record(ctx, a, &d, func(dst []rollup.Number) []rollup.Number { return appendNumbers(dst, event.Metrics) })
+	p.record(a, &d, func(dst []rollup.Number) []rollup.Number { return appendNumbers(dst, event.Metrics) })
 }
 
 // record records a decision with the numbers that numbers appends.
-func (p *Plugin) record(ctx context.Context, a *active, d *decision, numbers func(dst []rollup.Number) []rollup.Number) {
-	if a.traced {
-		d.trace = sampledTrace(ctx)
-	}
+func (p *Plugin) record(a *active, d *decision, numbers func(dst []rollup.Number) []rollup.Number) {
 	buffer := numberBuffers.Get().(*[]rollup.Number)
 	*buffer = numbers((*buffer)[:0])
 	d.Numbers = *buffer
 	known := a.recorder.record(d)
-	if d.trace.IsValid() {
-		a.recorder.state.exemplars.add(d, a.labels)
-	}
 	if cap(*buffer) <= maxNumbers {
 		clear(*buffer) // the names belong to the collection
 		numberBuffers.Put(buffer)

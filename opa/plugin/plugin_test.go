@@ -269,7 +269,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	fixed := []rollup.Number{{Key: "timer_server_handler_ns", Value: 312_345}, {Key: "timer_rego_query_eval_ns", Value: 123_456}}
-	p := newPluginIn(t, `{"distributed_tracing": {"type": "grpc"}, "plugins": {"regometer": {"paths": {"allow": ["rbac/allow", "a/7"], "prefixes": ["tenants/*/x"]}}}}`,
+	p := newPluginIn(t, `{"plugins": {"regometer": {"paths": {"allow": ["rbac/allow", "a/7"], "prefixes": ["tenants/*/x"]}}}}`,
 		hooked(prometheus.NewRegistry(), func(dst []rollup.Number, _ metrics.Metrics) []rollup.Number { return append(dst, fixed...) }))
 	yes, object := any(true), any(map[string]any{"allow": false})
 	for name, info := range map[string]*server.Info{
@@ -282,12 +282,11 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 		"error":     {Path: "rbac/allow", Error: errors.New("x")},
 		"query":     {Query: "data.x", Results: &yes},
 	} {
-		ctx := traced(1, 0) // not sampled
 		info.Metrics = metrics.New()
 		event := logs.EventV1{Path: info.Path, Query: info.Query, Result: info.Results, Error: info.Error, Metrics: requestMetrics()}
 		for way, record := range map[string]func(){
-			"ObserveDecision": func() { p.ObserveDecision(ctx, info) },
-			"Log":             func() { _ = p.Log(ctx, event) },
+			"ObserveDecision": func() { p.ObserveDecision(t.Context(), info) },
+			"Log":             func() { _ = p.Log(t.Context(), event) },
 		} {
 			record()
 			if n := testing.AllocsPerRun(200, record); n != 0 {
