@@ -72,9 +72,6 @@ type Options struct {
 	Package string
 	// Flags are passed on to go build.
 	Flags []string
-	// Env is added to the environment of the go command, such as
-	// "CGO_ENABLED=0".
-	Env []string
 
 	with *parts // tests use these parts instead of those that the options name
 }

@@ -122,11 +122,9 @@ func openModule(ctx context.Context, o Options) (p *Program, err error) {
 	if info, err := os.Stat(p.dir); err != nil || !info.IsDir() {
 		return p, fmt.Errorf("there is no folder %s: name a folder of the program's module with -C", p.dir)
 	}
-	target, err := platformEnv(o.Platform)
-	if err != nil {
+	if p.added, err = platformEnv(o.Platform); err != nil {
 		return p, err
 	}
-	p.added = slices.Concat(o.Env, target)
 	if p.env, err = goEnv(ctx, p.side().command(""), "GOFLAGS", "GOMOD", "GOMODCACHE", "GOWORK"); err != nil {
 		return p, err
 	}
