@@ -16,8 +16,9 @@ func newOPACommand() *cobra.Command {
 		Short: "Run opa with the drop-in and the plugin, and build it first if necessary",
 		Long: `Runs opa with the drop-in and the plugin, and passes it the arguments after "--". If
 this opa has not been built yet, the command builds it first, with progress on standard
-error. It builds for this machine, with the settings with which Go built regometer.
-"regometer build" makes the same binary on any machine. The process then becomes OPA, with OPA's exit status, signals and streams.`,
+error. It builds for this machine, with the settings with which Go built regometer, and
+without information for debuggers. "regometer build" makes the same binary on any
+machine. The process then becomes OPA, with OPA's exit status, signals and streams.`,
 		Example: `  regometer opa -- run --server --addr 127.0.0.1:8181 policy.rego
   regometer opa -- run --server --config-file config.yaml
   regometer opa -- eval --metrics --format pretty '1 + 2'
