@@ -33,7 +33,7 @@ func TestReplay(t *testing.T) {
 		{"--fail-on changed>1", 0, "19 equal"},
 		{"--show-input", 0, `{"n":7}`},
 		{"--against " + policy, 0, "20 equal"},
-		{"--path gone", exitEmpty, "Of 0 decisions"},
+		{"--path gone", exitEmpty, "Nothing was replayed"},
 		{"--pprof " + profile, 0, "19 equal"},
 		{"--html " + page, 0, "19 equal"},
 		{"--pprof " + file, exitFailure, ""},

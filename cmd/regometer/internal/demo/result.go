@@ -55,8 +55,9 @@ func (r *result) text(o output.Options) []byte {
 
 	fmt.Fprintf(&b, "\nWHICH RULES TAKE IT, by a replay of the log: %s of %s have an equal result\n\n",
 		text.Count(r.replay.Equal), text.Plural(r.replay.Decisions, "decision"))
-	const rules = 5
-	writeTable(&b, *r.replay.Profile.RuleTable(rules))
+	rules := r.replay.Profile.RuleTable()
+	rules.Rows = text.First(rules.Rows, 5)
+	writeTable(&b, *rules)
 
 	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n")
 	writeTable(&b, r.same())

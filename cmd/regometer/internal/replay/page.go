@@ -23,9 +23,11 @@ const maxSource = 10_000
 func (r *Report) WriteHTML(w io.Writer) error {
 	d := page.New("Which rules took the time, and which decisions changed", "regometer replay")
 	r.Write(d, 0)
-	d.Title("Time on the way to each rule")
-	d.Prose("A box is a rule, below the rule that needs it. Its width is the time with the rules that it needs, and its colour the share of its own time. Point to a box for its figures.")
-	d.Figure("The tables show the same times.", r.Profile.flames)
+	if len(r.Profile.Rules) > 0 {
+		d.Title("Time on the way to each rule")
+		d.Prose("A box is a rule, below the rule that needs it. Its width is the time with the rules that it needs, and its colour the share of its own time. Point to a box for its figures.")
+		d.Figure("The tables show the same times.", r.Profile.flames)
+	}
 	d.Title("Source")
 	for _, s := range r.Profile.sources() {
 		d.Source(s)

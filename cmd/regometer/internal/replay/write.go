@@ -31,10 +31,39 @@ func (r *Report) Write(w output.Writer, top int) {
 	for _, p := range r.summary() {
 		w.Prose(p)
 	}
-	for _, t := range r.tables(top) {
-		w.Title(t.title)
-		w.Table(t.Table)
+	show := func(title string, t *text.Table) {
+		if t.Rows = text.First(t.Rows, top); len(t.Rows) > 0 {
+			w.Title(title)
+			w.Table(t)
+		}
 	}
+	paths := newTable(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")
+	for _, p := range r.Paths {
+		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
+			duration(p.Replayed.Median), duration(p.Logged.Median), duration(p.Replayed.P99), duration(p.Logged.P99))
+	}
+	show("Results"+r.scope(), paths)
+	show("Decisions that are not equal", r.differences())
+	if r.Times != nil {
+		show("Evaluations with the policy before and after", r.Times.StageTable(0))
+	}
+	p := r.Profile
+	show("Rules by their own time", p.RuleTable())
+	lines := newTable(2, "source", "place", "time", "share", "evaluated")
+	for _, x := range p.Lines {
+		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), p.share(x), count(x.Evaluated))
+	}
+	show("Lines by time", lines)
+	builtins := newTable(1, "built-in function", "time", "share", "calls")
+	for _, x := range p.Builtins {
+		builtins.Add(x.Name, text.Duration(x.Time), p.share(x), count(x.Evaluated))
+	}
+	show("Built-in functions by time", builtins)
+	never := newTable(2, "rule", "place")
+	for _, x := range p.Unreached {
+		never.Add(x.Name, x.place())
+	}
+	show(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.scope(), text.Count(len(p.Unreached))), never)
 }
 
 // newTable returns a table. Its first n columns have text of a log or a policy,
@@ -47,37 +76,15 @@ func newTable(n int, titles ...string) *text.Table {
 	return t
 }
 
-// A titled table is a part of a report for people.
-type titled struct {
-	title string
-	*text.Table
-}
-
-// tables returns the tables of a report that have rows: the first top ones, or
-// all if top is 0.
-func (r *Report) tables(top int) []titled {
-	paths := newTable(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")
-	for _, p := range text.First(r.Paths, top) {
-		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
-			duration(p.Replayed.Median), duration(p.Logged.Median), duration(p.Replayed.P99), duration(p.Logged.P99))
-	}
-	all := []titled{{"Results" + r.scope(), paths}, {"Decisions that are not equal", r.differences(top)}}
-	if r.Times != nil {
-		all = append(all, titled{"Evaluations with the policy before and after", r.Times.StageTable(top)})
-	}
-	all = append(all, r.Profile.tables(top, r.scope())...)
-	return slices.DeleteFunc(all, func(t titled) bool { return t.Len() == 0 })
-}
-
 // differences returns examples of the decisions that are not equal.
-func (r *Report) differences(top int) *text.Table {
+func (r *Report) differences() *text.Table {
 	const few = 3 // examples of a kind and a path
 	t := newTable(4, "place", "decision", "path", "difference")
 	for _, kind := range r.kinds() {
 		for _, p := range r.Paths {
 			shown := 0
 			for _, x := range p.Examples {
-				if x.Kind != kind || top > 0 && shown == few {
+				if x.Kind != kind || shown == few {
 					continue
 				}
 				shown++
@@ -103,11 +110,11 @@ func (s Source) place() string {
 	return fmt.Sprintf("%s:%d", file, s.Line)
 }
 
-// RuleTable returns a table of the first top rules, or all if top is 0.
-func (p *Profile) RuleTable(top int) *text.Table {
+// RuleTable returns a table of the rules.
+func (p *Profile) RuleTable() *text.Table {
 	t := newTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
 	t.Columns[6].Drop, t.Columns[7].Drop, t.Columns[8].Drop = 1, 2, 3
-	for _, x := range text.First(p.Rules, top) {
+	for _, x := range p.Rules {
 		t.Add(x.Name, x.place(), text.Duration(x.Time.Time), p.share(x.Time), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
 			text.Count(x.Decisions), text.Duration(x.Median), text.Duration(x.P99))
 	}
@@ -116,28 +123,6 @@ func (p *Profile) RuleTable(top int) *text.Table {
 
 // share writes the share of a time.
 func (p *Profile) share(t Time) string { return text.Percent(t.Time / max(1, p.Time)) }
-
-// tables returns the tables of times, and the rules that were not reached.
-func (p *Profile) tables(top int, scope string) []titled {
-	lines := newTable(2, "source", "place", "time", "share", "evaluated")
-	for _, x := range text.First(p.Lines, top) {
-		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), p.share(x), count(x.Evaluated))
-	}
-	builtins := newTable(1, "built-in function", "time", "share", "calls")
-	for _, x := range text.First(p.Builtins, top) {
-		builtins.Add(x.Name, text.Duration(x.Time), p.share(x), count(x.Evaluated))
-	}
-	never := newTable(2, "rule", "place")
-	for _, x := range text.First(p.Unreached, top) {
-		never.Add(x.Name, x.place())
-	}
-	return []titled{
-		{"Rules by their own time", p.RuleTable(top)},
-		{"Lines by time", lines},
-		{"Built-in functions by time", builtins},
-		{fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", scope, text.Count(len(p.Unreached))), never},
-	}
-}
 
 // duration writes a duration, which nothing has if it is 0.
 func duration(ns float64) string {
