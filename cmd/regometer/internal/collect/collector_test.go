@@ -456,11 +456,21 @@ func TestWaiting(t *testing.T) {
 		status = 500
 		send(c, events("refused", 1))
 		gone, leave := context.WithCancel(t.Context())
+		from, to := io.Pipe()
+		large := httptest.NewRequestWithContext(gone, http.MethodPost, "/", from)
+		large.ContentLength = maxWaiting / 2
+		go ask(c, large)
+		synctest.Wait()
+		if n := tallyOf(c)["waiting_bytes"]; n != perBody+firstRead {
+			t.Errorf("a large body that does not come holds %v bytes", n)
+		}
 		leave()
+		noError(to.CloseWithError(io.ErrUnexpectedEOF))
+		synctest.Wait()
 		ask(c, request("POST", "/", "[]").WithContext(gone))
 		check(t, c, tally{
 			"refused busy": 10, "target 2xx": fits + 3, "uncounted no_decisions": fits + 1, "counted": 2, "decisions": 1, "servers": 1,
-			"other_requests status": 1, "refused target": 1, "target 5xx": 1, "refused sender": 1,
+			"other_requests status": 1, "refused target": 1, "target 5xx": 1, "refused sender": 2,
 		})
 	})
 }

@@ -40,20 +40,18 @@ type upload struct {
 // receive reads a body. The caller must release it.
 func (c *Collector) receive(r *http.Request) (*upload, error) {
 	u := &upload{Request: r, collector: c}
-	const largest = maxWaiting - perBody
-	if r.ContentLength >= largest {
+	limit := maxWaiting - perBody
+	if r.ContentLength >= int64(limit) {
 		return u, errLarge
-	}
-	expected := min(int(r.ContentLength), 1<<20) + 1 // with one byte more, to see the end
-	if r.ContentLength < 0 {
-		expected = firstRead
+	} else if r.ContentLength >= 0 {
+		limit = int(r.ContentLength) + 1 // with one byte more, to see the end
 	}
 	if !u.hold(perBody) {
 		return u, errBusy
 	}
 	for {
 		if have := cap(u.text); len(u.text) == have {
-			size := min(max(2*have, expected), largest)
+			size := min(max(2*have, firstRead), limit) // little at first, because the sender may send no more
 			if size == have {
 				return u, errLarge
 			} else if !u.hold(size - have) {
