@@ -22,8 +22,6 @@ import (
 	"github.com/prometheus/prometheus/rules"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // Alerts that fire, with their paths, stages or servers: by faults from the
@@ -67,7 +65,7 @@ fails := %s if input.n >= 0
 // those about collectors, which TestCollector causes, and those that need a
 // long log, and no other.
 func TestRealFaults(t *testing.T) {
-	harness.EndToEnd(t)
+	endToEnd(t)
 	controls, servers, targets := map[string]*control{}, map[string]*steady{}, map[string]string{}
 	restart := func(name string, logs, plugins map[string]any) {
 		config := controls[name].config(logs)
@@ -172,7 +170,7 @@ func askFaults(t *testing.T, servers map[string]*steady) {
 					for n := 0; ctx.Err() == nil; n++ {
 						url := servers[server].server.Load().url("/v1/data/more/faults/" + path)
 						ctx, cancel := context.WithTimeout(ctx, c.patience)
-						_, _, _ = harness.Ask(ctx, http.MethodPost, url, fmt.Sprintf(`{"input": {"n": %d}}`, n), "") // it may be down, or refuse
+						_, _, _ = ask(ctx, http.MethodPost, url, fmt.Sprintf(`{"input": {"n": %d}}`, n), "") // it may be down, or refuse
 						cancel()
 						<-pace
 					}

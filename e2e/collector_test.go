@@ -15,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // notCollected are the queries of the dashboard that need what only OPA's own
@@ -29,14 +27,14 @@ var notCollected = regexp.MustCompile(`"(Servers by bundle revision|Failed reque
 // which Prometheus scrapes. Prometheus has exactly what clients asked for. The
 // dashboard has data. Each alert about the collector fires after its fault.
 func TestCollector(t *testing.T) {
-	harness.EndToEnd(t)
+	endToEnd(t)
 	control, collector := startControl(t), newSteady(t)
 	control.refused.Store(0)
 	collect := func() {
-		s := &opa{name: "collector", address: harness.FreeAddress(t)}
-		s.Process = harness.Start(t, exec.Command(harness.Regometer(t), "collect", "--addr", s.address, "--policy", "testdata/policy", "--forward", control.server.URL))
-		harness.Await(t, "the collector is healthy", func() bool {
-			status, _, _ := harness.Ask(t.Context(), http.MethodGet, s.url("/health"), "", "")
+		s := &opa{name: "collector", address: freeAddress(t)}
+		s.process = start(t, exec.Command(regometer(t), "collect", "--addr", s.address, "--policy", "testdata/policy", "--forward", control.server.URL))
+		await(t, "the collector is healthy", func() bool {
+			status, _, _ := ask(t.Context(), http.MethodGet, s.url("/health"), "", "")
 			return status == http.StatusOK
 		})
 		collector.server.Store(s)
@@ -71,7 +69,7 @@ func TestCollector(t *testing.T) {
 			total += n
 		}
 	}
-	harness.Await(t, "all decisions are uploaded", func() bool {
+	await(t, "all decisions are uploaded", func() bool {
 		received := m.vector(t, `sum(opa_decision_received_total)`, time.Now())
 		return len(received) == 1 && received[0].F == float64(total)
 	})
@@ -82,7 +80,7 @@ func TestCollector(t *testing.T) {
 		assert.Equal(t, !notCollected.MatchString(target.where), len(found) > 0, "%s has data", target.where)
 	}
 	fire := func(name string, want ...string) {
-		harness.Await(t, "these alerts fire: "+strings.Join(want, ", "), func() bool {
+		await(t, "these alerts fire: "+strings.Join(want, ", "), func() bool {
 			got := slices.DeleteFunc(firing(m, false), func(alert string) bool {
 				return !strings.HasPrefix(alert, name)
 			})
@@ -101,7 +99,7 @@ func TestCollector(t *testing.T) {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+collector.address+"/logs", strings.NewReader("no decisions"))
 	require.NoError(t, err)
 	request.Header.Set("User-Agent", "Open-Policy-Agent/1.22.0")
-	response, err := harness.Client.Do(request)
+	response, err := client.Do(request)
 	require.NoError(t, err)
 	_ = response.Body.Close()
 	fire("OPACollector", "OPACollectorCannotRead collector")

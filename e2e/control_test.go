@@ -24,8 +24,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // A control is the service that OPA servers depend on: it serves bundles, takes
@@ -106,7 +104,7 @@ func (c *control) activate(t *testing.T, revision string, more ...string) {
 	for i, text := range more {
 		files[fmt.Sprintf("/more%d.rego", i)] = text
 	}
-	c.put("bundle.tar.gz", revision, harness.Bundle(t, files))
+	c.put("bundle.tar.gz", revision, bundle(t, files))
 }
 
 // logged returns the decisions in the uploads that the control took.

@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // testDashboards: each query of both dashboards has data at the end of the
@@ -66,7 +64,7 @@ var ofCollector = regexp.MustCompile(`"(Uploads .*|Servers and uploads.*|.* of t
 // dashboardTargets returns the queries of panels, variables and annotations.
 func dashboardTargets(t *testing.T, file string) (all []dashboardTarget) {
 	var d dashboard
-	require.NoError(t, json.Unmarshal([]byte(harness.Read(t, "dashboards/"+file)), &d), file)
+	require.NoError(t, json.Unmarshal([]byte(read(t, "dashboards/"+file)), &d), file)
 	fillIn := strings.NewReplacer( // as Grafana does
 		"$__rate_interval", fmt.Sprint(4*scrapeInterval), "${namespace}", "opa", "$job", ".*", "$instance", ".*", "$path", ".*", "$stage", ".*")
 	add := func(where, query string) { all = append(all, dashboardTarget{where, fillIn.Replace(query)}) }

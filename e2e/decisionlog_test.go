@@ -11,14 +11,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // TestDecisionLogIsTheUsers: a binary of `regometer build` counts each decision
 // once, whether users log, upload, drop or mask it.
 func TestDecisionLogIsTheUsers(t *testing.T) {
-	harness.EndToEnd(t)
+	endToEnd(t)
 	const policy = `package system.log
 drop if input.input.user == "dropped"
 mask contains "/result" if input.input.user == "masked"
@@ -42,7 +40,7 @@ mask contains 5 if input.input.user == "broken"`
 				config["plugins"].(map[string]any)["file_logger"] = map[string]any{"path": t.TempDir() + "/decisions.log"}
 			}
 			s := startOPA(t, name, config)
-			status, body, err := harness.Ask(t.Context(), http.MethodPut, s.url("/v1/policies/log"), policy, "")
+			status, body, err := ask(t.Context(), http.MethodPut, s.url("/v1/policies/log"), policy, "")
 			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, status, body)
 			for _, user := range []string{"alice", "dropped", "masked", "broken"} {

@@ -12,15 +12,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // snippets returns the blocks of a language in a document.
 func snippets(t *testing.T, document, language string) (found []string) {
-	for _, b := range harness.Blocks(t, document) {
-		if b.Language == language {
-			found = append(found, b.Text)
+	for _, b := range blocks(t, document) {
+		if b.language == language {
+			found = append(found, b.text)
 		}
 	}
 	require.NotEmpty(t, found)
@@ -34,13 +32,13 @@ const documentedPrometheus = "# prometheus.yaml\n"
 func TestDocumentedPrometheus(t *testing.T) {
 	found := 0
 	texts := append(snippets(t, "operating.md", "yaml"), snippets(t, "collecting.md", "yaml")...)
-	for _, text := range append(texts, documentedPrometheus+harness.Read(t, "dashboards/prometheus.yaml")) {
+	for _, text := range append(texts, documentedPrometheus+read(t, "dashboards/prometheus.yaml")) {
 		if !strings.HasPrefix(text, documentedPrometheus) {
 			continue
 		}
 		c := loadConfig(t, text)
 		for _, file := range c.RuleFiles {
-			readRules(t, filepath.Join(harness.Root, "dashboards", filepath.Base(file)))
+			readRules(t, filepath.Join(root, "dashboards", filepath.Base(file)))
 		}
 		found++
 	}
@@ -50,7 +48,7 @@ func TestDocumentedPrometheus(t *testing.T) {
 // TestDocumentedConfigurations: OPA runs with each documented configuration,
 // the plugin is healthy, and the log has no errors.
 func TestDocumentedConfigurations(t *testing.T) {
-	harness.EndToEnd(t)
+	endToEnd(t)
 	for _, text := range snippets(t, "operating.md", "yaml") {
 		if strings.HasPrefix(text, documentedPrometheus) {
 			continue
@@ -59,7 +57,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := strings.ReplaceAll(text, "path: decisions.log", "path: "+filepath.Join(t.TempDir(), "decisions.log"))
-			s := startProgram(t, name, harness.OPA(t), config)
+			s := startProgram(t, name, regometerOPA(t), config)
 			s.get(t, "/health?plugins", "")
 			s.decide(t, "{}", "rbac/allow")
 			assert.Contains(t, s.scrape(t), "\nopa_decisions_total{")
@@ -84,7 +82,7 @@ func testDocuments(t *testing.T, f *fleet) {
 		}
 	}
 
-	text, scrape := harness.Read(t, "docs/operating.md"), ""
+	text, scrape := read(t, "docs/operating.md"), ""
 	for _, s := range f.servers {
 		scrape += s.ourFamilies(t)
 	}

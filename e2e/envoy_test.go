@@ -19,16 +19,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // TestExtAuthz tests a program that makes decisions without OPA's server. The
 // plugin gets all of them from the decision log, and counts them once, by path,
 // outcome and stage.
 func TestExtAuthz(t *testing.T) {
-	harness.Need(t)
-	binary := harness.ExtAuthz(t) // alone, because others measure times
+	need(t)
+	binary := extAuthz(t) // alone, because others measure times
 	t.Parallel()
 	e := startEnvoyServer(t, binary)
 	want := e.askAll(t, long(200, 50))
@@ -92,7 +90,7 @@ type envoyServer struct {
 }
 
 func startEnvoyServer(t *testing.T, binary string) *envoyServer {
-	address, diagnostic := harness.FreeAddress(t), harness.FreeAddress(t)
+	address, diagnostic := freeAddress(t), freeAddress(t)
 	// The documented configuration, with addresses and path of this test.
 	var config struct {
 		Plugins      map[string]map[string]any `yaml:"plugins"`

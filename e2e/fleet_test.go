@@ -15,8 +15,6 @@ import (
 	"github.com/prometheus/prometheus/rules"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // A fleet is three servers with different work and two Prometheuses that have
@@ -32,16 +30,16 @@ type fleet struct {
 }
 
 var (
-	nativeRules  = harness.Root + "/dashboards/recording-rules.yaml"
-	classicRules = harness.Root + "/dashboards/recording-rules-classic.yaml"
-	alertRules   = harness.Root + "/dashboards/alerting-rules.yaml"
+	nativeRules  = root + "/dashboards/recording-rules.yaml"
+	classicRules = root + "/dashboards/recording-rules-classic.yaml"
+	alertRules   = root + "/dashboards/alerting-rules.yaml"
 )
 
 // TestFleet compares the metrics of a fleet in Prometheus with its decision
 // logs, and evaluates the
 // dashboards, rules and documented queries on them.
 func TestFleet(t *testing.T) {
-	harness.EndToEnd(t)
+	endToEnd(t)
 	f := startFleet(t)
 	for name, test := range map[string]func(*testing.T, *fleet){
 		"totals":             testTotals,

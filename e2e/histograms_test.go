@@ -11,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // A stage is a stage of one path, or with the path "" of all.
@@ -46,7 +44,7 @@ func readDecisions(t *testing.T, servers ...*opa) *decisions {
 			Stages   map[string]durations
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(harness.Run(t, "", nil, harness.Regometer(t), args...)), &report))
+	require.NoError(t, json.Unmarshal([]byte(run(t, "", nil, regometer(t), args...)), &report))
 	require.NotEmpty(t, report.Groups, "the decision logs are empty")
 	d := &decisions{map[stage]durations{}, map[string]int{}}
 	for _, g := range report.Groups {

@@ -14,23 +14,21 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // TestDecisionLogArrives: an unmodified OPA loses events of its decision log,
 // and no counter moves, while the service accepts every upload. The binary of
 // `regometer build` loses none.
 func TestDecisionLogArrives(t *testing.T) {
-	harness.EndToEnd(t)
+	endToEnd(t)
 	const n, every = 1500, 50 // decisions, of which each 50th has an error
 	const policy = "package app\n\nallow := true\n\nallow := false if input.conflict\n"
 	for _, c := range []struct {
 		name, binary string
 		loses        bool
 	}{
-		{"unmodified", harness.UnmodifiedOPA(t), true},
-		{"ours", harness.OPA(t), false},
+		{"unmodified", unmodifiedOPA(t), true},
+		{"ours", regometerOPA(t), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +43,7 @@ func TestDecisionLogArrives(t *testing.T) {
 				log["plugin"] = "regometer"
 			}
 			s := startProgram(t, c.name, c.binary, asJSON(t, config))
-			status, body, err := harness.Ask(t.Context(), http.MethodPut, s.url("/v1/policies/app"), policy, "")
+			status, body, err := ask(t.Context(), http.MethodPut, s.url("/v1/policies/app"), policy, "")
 			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, status, body)
 			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the sizes of inputs

@@ -21,14 +21,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // TestOTLP: a receiver of the OpenTelemetry Collector gets the same numbers
 // from OPA's metrics_export as /metrics has.
 func TestOTLP(t *testing.T) {
-	harness.EndToEnd(t)
+	endToEnd(t)
 	for _, protocol := range []string{"grpc", "http"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +40,7 @@ func TestOTLP(t *testing.T) {
 
 			// Two exports begin after the work. The second has all of it.
 			exports := len(received.AllMetrics())
-			harness.Await(t, "two exports", func() bool { return len(received.AllMetrics()) >= exports+2 })
+			await(t, "two exports", func() bool { return len(received.AllMetrics()) >= exports+2 })
 			all := received.AllMetrics()
 			scraped := s.families(t)
 			histograms, sums := arrived(t, all[len(all)-1])
@@ -62,7 +60,7 @@ func TestOTLP(t *testing.T) {
 // startReceiver starts the Collector's OTLP receiver, and returns its address.
 // It passes the metrics to next.
 func startReceiver(t *testing.T, protocol string, next consumer.Metrics) (address string) {
-	address = harness.FreeAddress(t)
+	address = freeAddress(t)
 	factory := otlpreceiver.NewFactory()
 	config := factory.CreateDefaultConfig().(*otlpreceiver.Config)
 	if protocol == "grpc" {

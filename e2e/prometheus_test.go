@@ -25,8 +25,6 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 const scrapeInterval = time.Second
@@ -85,7 +83,7 @@ func startMonitor(t *testing.T, targets map[string]string, classic bool, files .
 
 // scrapeConfig is dashboards/prometheus.yaml with another interval.
 func scrapeConfig(t *testing.T, classic bool) *config.Config {
-	c := loadConfig(t, harness.Read(t, "dashboards/prometheus.yaml"))
+	c := loadConfig(t, read(t, "dashboards/prometheus.yaml"))
 	s := c.ScrapeConfigs[0]
 	if classic {
 		native := false
@@ -125,7 +123,7 @@ func awaitScrapes(t *testing.T, monitors ...*monitor) time.Time {
 	now := float64(time.Now().UnixMilli()) / 1000
 	last := now
 	for _, m := range monitors {
-		harness.Await(t, "each target is scraped", func() bool {
+		await(t, "each target is scraped", func() bool {
 			scraped := m.vector(t, fmt.Sprintf("timestamp(up) > %.3f and up == 1", now), time.Now())
 			for _, s := range scraped {
 				last = max(last, s.F)

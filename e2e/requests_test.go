@@ -20,8 +20,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 const requestPolicy = `package test
@@ -59,8 +57,8 @@ const randomRequests = 500
 // values of metrics differ. Chunks are too large to be split, because OPA loses
 // events by splitting, as the message of the step split-chunks says.
 func TestRandomRequests(t *testing.T) {
-	harness.EndToEnd(t)
-	binaries := []string{harness.UnmodifiedOPA(t), harness.SeriesOPA(t)}
+	endToEnd(t)
+	binaries := []string{unmodifiedOPA(t), seriesOPA(t)}
 	const console = `{"decision_logs": {"console": true, "nd_builtin_cache": true}}`
 	var files []string
 	for _, text := range []string{requestPolicy, logPolicy} {
@@ -105,13 +103,13 @@ func askRandomly(t *testing.T, control *control, binary, config string, policies
 	rnd := rand.New(rand.NewPCG(3, 6)) //nolint:gosec // the same requests for both
 	for range randomRequests {
 		method, path, body := randomRequest(rnd)
-		status, answer, err := harness.Ask(t.Context(), method, s.url(path), body, "")
+		status, answer, err := ask(t.Context(), method, s.url(path), body, "")
 		require.NoError(t, err)
 		answers = append(answers, fmt.Sprint(method, " ", path, " ", body, ": ", status, " ", blank(answer)))
 	}
 	if strings.Contains(config, control.server.URL) {
 		s.decide(t, "{}", "test/last")
-		harness.Await(t, "the last decision is uploaded", func() bool {
+		await(t, "the last decision is uploaded", func() bool {
 			all := control.logged()
 			return len(all) > before && strings.Contains(all[len(all)-1], "test/last")
 		})

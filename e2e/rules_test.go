@@ -15,8 +15,6 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // readRules returns the groups of a file of rules.
@@ -39,16 +37,16 @@ func alerts(t *testing.T) (all []rulefmt.Rule) {
 // rules are over native and over classic histograms.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	harness.Promtool(t, "check", "rules", "--lint-fatal", nativeRules, classicRules, alertRules)
+	promtool(t, "check", "rules", "--lint-fatal", nativeRules, classicRules, alertRules)
 	for _, recording := range long([]string{"recording-rules.yaml", "recording-rules-classic.yaml"}, []string{"recording-rules.yaml"}) {
 		t.Run(recording, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			require.NoError(t, os.CopyFS(dir, os.DirFS(harness.Root+"/dashboards")))
+			require.NoError(t, os.CopyFS(dir, os.DirFS(root+"/dashboards")))
 			require.NoError(t, os.Rename(filepath.Join(dir, recording), filepath.Join(dir, "recording-rules.yaml")))
 			tests, err := filepath.Glob(dir + "/tests/*.yaml")
 			require.NoError(t, err)
-			harness.Promtool(t, append([]string{"test", "rules"}, tests...)...)
+			promtool(t, append([]string{"test", "rules"}, tests...)...)
 		})
 	}
 }
@@ -58,15 +56,15 @@ func TestRules(t *testing.T) {
 func TestNamespace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(harness.Root+"/dashboards")))
-	harness.Run(t, dir, nil, "sh", "-ec", harness.Blocks(t, "../dashboards/README.md")[0].Text)
+	require.NoError(t, os.CopyFS(dir, os.DirFS(root+"/dashboards")))
+	run(t, dir, nil, "sh", "-ec", blocks(t, "../dashboards/README.md")[0].text)
 	for _, rules := range []string{nativeRules, classicRules, alertRules} {
 		file := filepath.Join(dir, filepath.Base(rules))
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		assert.NotRegexp(t, "opa_(decision|policy_info)", string(text))
 		assert.Contains(t, string(text), "acme_decision")
-		harness.Promtool(t, "check", "rules", file)
+		promtool(t, "check", "rules", file)
 	}
 }
 
@@ -74,9 +72,9 @@ func TestNamespace(t *testing.T) {
 // and a test in dashboards/tests in which it fires.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
-	tests := harness.Read(t, "dashboards/tests/faults.yaml") + harness.Read(t, "dashboards/tests/unusual.yaml")
+	tests := read(t, "dashboards/tests/faults.yaml") + read(t, "dashboards/tests/unusual.yaml")
 	var sections, names []string
-	for _, match := range regexp.MustCompile(`(?m)^## (OPA\w+)$`).FindAllStringSubmatch(harness.Read(t, "docs/alerts.md"), -1) {
+	for _, match := range regexp.MustCompile(`(?m)^## (OPA\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {
 		sections = append(sections, match[1])
 	}
 	for _, r := range alerts(t) {

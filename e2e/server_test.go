@@ -19,13 +19,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // An opa is a running OPA server.
 type opa struct {
-	*harness.Process
+	*process
 	name, address string
 
 	mu   sync.Mutex
@@ -34,7 +32,7 @@ type opa struct {
 
 // startOPA starts a server and waits until its bundles are activated.
 func startOPA(t *testing.T, name string, config map[string]any) *opa {
-	return startProgram(t, name, harness.OPA(t), asJSON(t, config))
+	return startProgram(t, name, regometerOPA(t), asJSON(t, config))
 }
 
 // startProgram does the same with a program that has OPA's command line, to
@@ -45,7 +43,7 @@ func startProgram(t *testing.T, name, binary, config string, args ...string) *op
 	// OPA can choose a port itself but does not log it. Another process may
 	// take our port before OPA does.
 	for attempt := 1; ; attempt++ {
-		s := &opa{name: name, address: harness.FreeAddress(t), sent: map[[2]string]int{}}
+		s := &opa{name: name, address: freeAddress(t), sent: map[[2]string]int{}}
 		cmd := exec.Command(binary, append([]string{"run", "--server", "--addr", s.address, "--config-file", file,
 			"--log-level", "error", "--log-format", "json", "--skip-version-check", "--pprof"}, args...)...)
 		for _, entry := range os.Environ() {
@@ -53,9 +51,9 @@ func startProgram(t *testing.T, name, binary, config string, args ...string) *op
 				cmd.Env = append(cmd.Env, entry)
 			}
 		}
-		s.Process = harness.Start(t, cmd)
-		harness.Await(t, name+" is healthy", func() bool {
-			status, _, _ := harness.Ask(t.Context(), http.MethodGet, s.url("/health?bundles"), "", "")
+		s.process = start(t, cmd)
+		await(t, name+" is healthy", func() bool {
+			status, _, _ := ask(t.Context(), http.MethodGet, s.url("/health?bundles"), "", "")
 			return status == http.StatusOK || s.Ended()
 		})
 		if !s.Ended() {
@@ -76,7 +74,7 @@ func (s *opa) url(path string) string { return "http://" + s.address + path }
 
 // get returns the body of a page. It fails the test if the page is missing.
 func (s *opa) get(t *testing.T, path, accept string) string {
-	status, body, err := harness.Ask(t.Context(), http.MethodGet, s.url(path), "", accept)
+	status, body, err := ask(t.Context(), http.MethodGet, s.url(path), "", accept)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, "GET %s: %.300s", path, body)
 	return body
@@ -103,7 +101,7 @@ func (s *opa) families(t *testing.T) map[string]*dto.MetricFamily {
 
 // awaitRevision returns once a server has activated a revision of the bundle.
 func (s *opa) awaitRevision(t *testing.T, revision string) {
-	harness.Await(t, s.name+" activates "+revision, func() bool {
+	await(t, s.name+" activates "+revision, func() bool {
 		return strings.Contains(s.scrape(t), `active_revision="`+revision+`"`)
 	})
 }
@@ -115,7 +113,7 @@ func (s *opa) ask(t *testing.T, q question) error {
 	if q.outcome == "error" {
 		want = http.StatusInternalServerError
 	}
-	status, body, err := harness.Ask(t.Context(), q.method, s.url(q.path), q.body, "")
+	status, body, err := ask(t.Context(), q.method, s.url(q.path), q.body, "")
 	if err == nil && status != want {
 		err = fmt.Errorf("HTTP status %d: %.300s", status, body)
 	}

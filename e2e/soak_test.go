@@ -18,8 +18,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 const (
@@ -47,7 +45,7 @@ const (
 // path and outcome, the series must be within their limit, the heap must be as
 // large as in the beginning, and no goroutine may remain.
 func TestSoak(t *testing.T) {
-	harness.EndToEnd(t)
+	endToEnd(t)
 	duration := long(time.Minute, 20*time.Second)
 	if given := os.Getenv("REGOMETER_SOAK"); given != "" { // such as 30m
 		var err error
@@ -86,7 +84,7 @@ func TestSoak(t *testing.T) {
 	each(1500*time.Millisecond, func(n int) { control.renew(t, r, n) })
 	for _, accept := range []string{"text/plain", "application/openmetrics-text"} {
 		each(time.Second, func(int) {
-			status, _, err := harness.Ask(t.Context(), http.MethodGet, s.url("/metrics"), "", accept)
+			status, _, err := ask(t.Context(), http.MethodGet, s.url("/metrics"), "", accept)
 			assert.True(t, err == nil && status == http.StatusOK, "a scrape: HTTP status %d, %v", status, err)
 		})
 	}
@@ -139,7 +137,7 @@ func (c *control) renew(t *testing.T, r *rand.Rand, n int) {
 	delete(config, "decision_logs") // too long to keep
 	delete(config, "services")      // discovery cannot change them
 	config["plugins"] = map[string]any{"regometer": map[string]any{"max_paths": 45 + r.IntN(6)}}
-	c.put("discovery.tar.gz", version, harness.Bundle(t, map[string]string{"/data.json": asJSON(t, config)}))
+	c.put("discovery.tar.gz", version, bundle(t, map[string]string{"/data.json": asJSON(t, config)}))
 	c.activate(t, version, modules...)
 }
 
@@ -179,7 +177,7 @@ func (s *opa) goroutines(t *testing.T, c *control, d time.Duration) int {
 	c.server.CloseClientConnections() // the connections of http.send
 	least := math.MaxInt
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		harness.Client.CloseIdleConnections()
+		client.CloseIdleConnections()
 		least = min(least, int(s.gauge(t, "go_goroutines")))
 	}
 	return least

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package browser
+package e2e
 
 import (
 	"context"
@@ -21,8 +21,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // A screen is a size and a style of a browser's window.
@@ -70,7 +68,7 @@ func TestPage(t *testing.T) {
 // paths.
 func writePages(t *testing.T) []string {
 	dir := t.TempDir()
-	harness.Run(t, filepath.Join(harness.Root, "cmd", "regometer", "internal", "page"), nil, "go", "test", "-run", "^TestPages$", ".", "-args", "-pages", dir)
+	run(t, filepath.Join(root, "cmd", "regometer", "internal", "page"), nil, "go", "test", "-run", "^TestPages$", ".", "-args", "-pages", dir)
 	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(pages), 5)
@@ -142,10 +140,10 @@ func look(browser context.Context, t *testing.T, page string, s screen, name str
 	call(tab, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: s.media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}}})
 	require.NoError(t, chromedp.Do(tab, chromedp.Navigate(address)))
-	picture := run(tab, t, chromedp.FullScreenshot(100))
-	saw := run(tab, t, chromedp.Evaluate[sight](script))
-	run(tab, t, chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => d.open = true)`))
-	opened := run(tab, t, chromedp.Evaluate[sight](script))
+	picture := do(tab, t, chromedp.FullScreenshot(100))
+	saw := do(tab, t, chromedp.Evaluate[sight](script))
+	do(tab, t, chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => d.open = true)`))
+	opened := do(tab, t, chromedp.Evaluate[sight](script))
 	if dir := os.Getenv("REGOMETER_SCREENSHOTS"); dir != "" {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+"-"+s.name+".png"), picture, 0o666))
 	}
@@ -167,8 +165,8 @@ func look(browser context.Context, t *testing.T, page string, s screen, name str
 	}
 }
 
-// run runs an action in a tab.
-func run[T any](tab context.Context, t *testing.T, action chromedp.Action[T]) T {
+// do runs an action in a tab.
+func do[T any](tab context.Context, t *testing.T, action chromedp.Action[T]) T {
 	result, err := chromedp.Run(tab, action)
 	require.NoError(t, err)
 	return result

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubernetes
+package e2e
 
 import (
 	"os"
@@ -20,15 +20,13 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 const chartFolder = "charts/opa"
 
 // packaged returns the chart as a release packages it.
 func packaged(t *testing.T) *chart.Chart {
-	c, err := loader.LoadDir(filepath.Join(harness.Root, chartFolder))
+	c, err := loader.LoadDir(filepath.Join(root, chartFolder))
 	require.NoError(t, err)
 	c.Metadata.Version, c.Metadata.AppVersion = "1.2.3", "v1.2.3"
 	file, err := chartutil.Save(c, t.TempDir())
@@ -116,7 +114,7 @@ func TestChart(t *testing.T) {
 		var parsed map[string]any
 		require.NoError(t, yaml.Unmarshal([]byte(values), &parsed))
 		var messages []string
-		for _, m := range lint.RunAll(filepath.Join(harness.Root, chartFolder), parsed, "opa").Messages {
+		for _, m := range lint.RunAll(filepath.Join(root, chartFolder), parsed, "opa").Messages {
 			messages = append(messages, m.Error())
 		}
 		assert.Equal(t, []string{"[INFO] Chart.yaml: icon is recommended"}, messages, name)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubernetes
+package e2e
 
 import (
 	"bufio"
@@ -26,8 +26,6 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // The folders of the repository with kustomizations of their own.
@@ -91,14 +89,14 @@ func write(t *testing.T, dir, name, text string) {
 func documented(t *testing.T) (dir string, folders []string) {
 	dir = t.TempDir()
 	for _, folder := range []string{"dashboards", examples} {
-		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(harness.Root, folder))))
+		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))))
 	}
-	for _, b := range harness.Blocks(t, "kubernetes.md") {
-		name := regexp.MustCompile(`^# (\S+/\S+)\n`).FindStringSubmatch(b.Text)
+	for _, b := range blocks(t, "kubernetes.md") {
+		name := regexp.MustCompile(`^# (\S+/\S+)\n`).FindStringSubmatch(b.text)
 		if name == nil {
 			continue
 		}
-		write(t, dir, name[1], b.Text)
+		write(t, dir, name[1], b.text)
 		if folder, ok := strings.CutSuffix(name[1], "/kustomization.yaml"); ok {
 			folders = append(folders, folder)
 		}

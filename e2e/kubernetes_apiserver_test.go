@@ -1,7 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubernetes
+package e2e
 
 import (
 	"crypto/rand"
@@ -20,8 +20,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
-
-	"github.com/regometer/regometer/e2e/harness"
 )
 
 // controllerGen makes the definitions of the Prometheus operator's types.
@@ -32,7 +30,7 @@ const controllerGen = "sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0"
 // types in go.mod. It keeps the folder in the user's cache.
 func buildCluster(t *testing.T) string {
 	module := func(field, name string) string {
-		return strings.TrimSpace(harness.Run(t, filepath.Join(harness.Root, "e2e"), []string{"GOWORK=off", "GOFLAGS="}, "go", "list", "-m", "-f", "{{."+field+"}}", name))
+		return strings.TrimSpace(run(t, filepath.Join(root, "e2e"), []string{"GOWORK=off", "GOFLAGS="}, "go", "list", "-m", "-f", "{{."+field+"}}", name))
 	}
 	const monitoringTypes = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring"
 	cache, err := os.UserCacheDir()
@@ -72,7 +70,7 @@ func buildCluster(t *testing.T) string {
 // kubectl. No controller and no node is there.
 func startCluster(t *testing.T, programs string) (kubectl func(args ...string) (string, error)) {
 	dir, token := t.TempDir(), rand.Text()
-	etcd, server := "http://"+harness.FreeAddress(t), harness.FreeAddress(t)
+	etcd, server := "http://"+freeAddress(t), freeAddress(t)
 	_, port, err := net.SplitHostPort(server)
 	require.NoError(t, err)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -80,9 +78,9 @@ func startCluster(t *testing.T, programs string) (kubectl func(args ...string) (
 	keyFile, tokenFile := filepath.Join(dir, "key.pem"), filepath.Join(dir, "tokens.csv")
 	write(t, dir, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})))
 	write(t, dir, "tokens.csv", token+",admin,admin,system:masters\n")
-	harness.Start(t, exec.Command(filepath.Join(programs, "server"), "--data-dir="+filepath.Join(dir, "etcd"),
-		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd, "--listen-peer-urls=http://"+harness.FreeAddress(t)))
-	harness.Start(t, exec.Command(filepath.Join(programs, "kube-apiserver"), "--etcd-servers="+etcd,
+	start(t, exec.Command(filepath.Join(programs, "server"), "--data-dir="+filepath.Join(dir, "etcd"),
+		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd, "--listen-peer-urls=http://"+freeAddress(t)))
+	start(t, exec.Command(filepath.Join(programs, "kube-apiserver"), "--etcd-servers="+etcd,
 		"--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+dir, "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
 		"--authorization-mode=RBAC", "--token-auth-file="+tokenFile,
 		"--service-account-issuer=https://localhost", "--service-account-key-file="+keyFile, "--service-account-signing-key-file="+keyFile))
@@ -93,7 +91,7 @@ func startCluster(t *testing.T, programs string) (kubectl func(args ...string) (
 		output, err := cmd.CombinedOutput()
 		return string(output), err
 	}
-	harness.Await(t, "kube-apiserver is ready", func() bool {
+	await(t, "kube-apiserver is ready", func() bool {
 		_, err := kubectl("get", "--raw=/readyz")
 		return err == nil
 	})

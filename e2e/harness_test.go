@@ -1,9 +1,7 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package harness builds and starts the programs of the tests, makes requests
-// to them, and reads the documents.
-package harness
+package e2e
 
 import (
 	"archive/tar"
@@ -28,60 +26,60 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Need skips a test unless REGOMETER_E2E is set.
-func Need(t *testing.T) {
+// need skips a test unless REGOMETER_E2E is set.
+func need(t *testing.T) {
 	t.Helper()
 	if os.Getenv("REGOMETER_E2E") == "" {
 		t.Skip("set REGOMETER_E2E=1 to run this test: it builds OPA and takes minutes")
 	}
 }
 
-// EndToEnd skips a test unless REGOMETER_E2E is set, and lets it run in
+// endToEnd skips a test unless REGOMETER_E2E is set, and lets it run in
 // parallel with others.
-func EndToEnd(t *testing.T) {
+func endToEnd(t *testing.T) {
 	t.Helper()
-	Need(t)
+	need(t)
 	t.Parallel()
 }
 
-// Root is the path of the repository.
-var Root = func() string {
+// root is the path of the repository.
+var root = func() string {
 	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
+	return filepath.Join(filepath.Dir(file), "..")
 }()
 
-// Read returns the text of a file in the repository.
-func Read(t *testing.T, name string) string {
-	text, err := os.ReadFile(filepath.Join(Root, name))
+// read returns the text of a file in the repository.
+func read(t *testing.T, name string) string {
+	text, err := os.ReadFile(filepath.Join(root, name))
 	require.NoError(t, err)
 	return string(text)
 }
 
-// A Block is a fenced block of a document.
-type Block struct{ Language, Text string }
+// A block is a fenced block of a document.
+type block struct{ language, text string }
 
-// Blocks returns the blocks of a document in the folder docs. It fails the test
+// blocks returns the blocks of a document in the folder docs. It fails the test
 // if a block has no language.
-func Blocks(t *testing.T, document string) (found []Block) {
-	text := Read(t, "docs/"+document)
-	block := regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
-	for _, match := range block.FindAllStringSubmatch(text, -1) {
-		found = append(found, Block{match[1], match[2]})
+func blocks(t *testing.T, document string) (found []block) {
+	text := read(t, "docs/"+document)
+	fence := regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
+	for _, match := range fence.FindAllStringSubmatch(text, -1) {
+		found = append(found, block{match[1], match[2]})
 	}
 	require.Len(t, found, strings.Count(text, "\n```")/2, "blocks with a language in %s", document)
 	return found
 }
 
-// Run runs a program in a folder, with these variables added to the
+// run runs a program in a folder, with these variables added to the
 // environment, and returns its standard output. It fails the test if the
 // program fails.
-func Run(t *testing.T, dir string, env []string, name string, args ...string) string {
-	text, err := run(dir, env, name, args...)
+func run(t *testing.T, dir string, env []string, name string, args ...string) string {
+	text, err := output(dir, env, name, args...)
 	require.NoError(t, err)
 	return text
 }
 
-func run(dir string, env []string, name string, args ...string) (string, error) {
+func output(dir string, env []string, name string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &stdout, &stderr, append(os.Environ(), env...)
@@ -104,88 +102,93 @@ func cached(name string, build func(file string) error) func() (string, error) {
 	})
 }
 
-var regometer = cached("regometer", func(file string) error {
-	_, err := run(Root, []string{"GOWORK=", "GOFLAGS="}, "go", "build", "-o", file, "./cmd/regometer")
+var regometerFile = cached("regometer", func(file string) error {
+	_, err := output(root, []string{"GOWORK=", "GOFLAGS="}, "go", "build", "-o", file, "./cmd/regometer")
 	return err
 })
 
-// Regometer returns the path of the command.
-func Regometer(t *testing.T) string {
-	path, err := regometer()
+// regometer returns the path of the command.
+func regometer(t *testing.T) string {
+	path, err := regometerFile()
 	require.NoError(t, err)
 	return path
 }
 
-// OPA returns the path of an opa that `regometer build` made, or the path in
-// REGOMETER_E2E.
-func OPA(t *testing.T) string {
+// regometerOPA returns the path of an opa that `regometer build` made, or the
+// path in REGOMETER_E2E.
+func regometerOPA(t *testing.T) string {
 	if path := os.Getenv("REGOMETER_E2E"); path != "1" {
 		return path
 	}
-	return strings.TrimSpace(Run(t, Root, nil, Regometer(t), "build"))
+	return strings.TrimSpace(run(t, root, nil, regometer(t), "build"))
 }
 
-// UnmodifiedOPA returns the path of the same OPA without any part of Regometer.
-func UnmodifiedOPA(t *testing.T) string {
-	return strings.TrimSpace(Run(t, Root, nil, Regometer(t), "build", "--unmodified"))
+// unmodifiedOPA returns the path of the same OPA without any part of Regometer.
+func unmodifiedOPA(t *testing.T) string {
+	return strings.TrimSpace(run(t, root, nil, regometer(t), "build", "--unmodified"))
 }
 
-// SeriesOPA returns the path of the same OPA with the series for OPA alone.
-func SeriesOPA(t *testing.T) string {
-	return strings.TrimSpace(Run(t, Root, nil, Regometer(t), "build", "--upstream"))
+// seriesOPA returns the path of the same OPA with the series for OPA alone.
+func seriesOPA(t *testing.T) string {
+	return strings.TrimSpace(run(t, root, nil, regometer(t), "build", "--upstream"))
 }
 
-// ExtAuthz returns the path of a program that answers Envoy, built by `regometer
+// extAuthz returns the path of a program that answers Envoy, built by `regometer
 // build`: e2e/extauthz, or opa-envoy-plugin if OPA_ENVOY_PLUGIN is the folder of
 // its source. Call it before a test becomes parallel, because a compiler
 // disturbs measurements.
-func ExtAuthz(t *testing.T) string {
-	folder, mainPackage := filepath.Join(Root, "e2e", "extauthz"), "."
+func extAuthz(t *testing.T) string {
+	folder, mainPackage := filepath.Join(root, "e2e", "extauthz"), "."
 	if source := os.Getenv("OPA_ENVOY_PLUGIN"); source != "" {
 		folder, mainPackage = source, "./cmd/opa-envoy-plugin"
 	}
 	binary := filepath.Join(t.TempDir(), "program")
-	Run(t, "", others, Regometer(t), "build", "-C", folder, mainPackage, "-o", binary)
-	require.Contains(t, Run(t, "", nil, Regometer(t), "version", binary), "drop-in: sha256:")
+	run(t, "", others, regometer(t), "build", "-C", folder, mainPackage, "-o", binary)
+	require.Contains(t, run(t, "", nil, regometer(t), "version", binary), "drop-in: sha256:")
 	return binary
 }
 
 // others is the environment of commands that build other code.
 var others = []string{"GOWORK=off", "GOFLAGS="}
 
-// Promtool runs promtool of the Prometheus in go.mod.
-func Promtool(t *testing.T, args ...string) {
-	file, err := promtool()
+// promtool runs promtool of the Prometheus in go.mod.
+func promtool(t *testing.T, args ...string) {
+	file, err := promtoolFile()
 	require.NoError(t, err)
-	_, err = run("", nil, file, args...)
+	_, err = output("", nil, file, args...)
 	assert.NoError(t, err)
 }
 
-// promtool builds promtool in Prometheus' own module, because promtool needs
+// promtoolFile builds promtool in Prometheus' own module, because promtool needs
 // modules that the tests do not need.
-var promtool = cached("promtool", func(file string) error {
-	source, err := run(filepath.Join(Root, "e2e"), others, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus/prometheus")
+var promtoolFile = cached("promtool", func(file string) error {
+	source, err := output(filepath.Join(root, "e2e"), others, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus/prometheus")
 	if err == nil {
 		// The tag leaves out service discovery, which our files do not use.
-		_, err = run(strings.TrimSpace(source), append(others, "CGO_ENABLED=0"), "go", "build", "-tags", "remove_all_sd", "-o", file, "./cmd/promtool")
+		_, err = output(strings.TrimSpace(source), append(others, "CGO_ENABLED=0"), "go", "build", "-tags", "remove_all_sd", "-o", file, "./cmd/promtool")
 	}
 	return err
 })
 
-// A Process runs until the end of the test.
-type Process struct {
+// A process runs until the end of the test.
+type process struct {
 	Cmd    *exec.Cmd
 	Exited chan struct{} // closed when the process has ended
 	Log    string        // the file with the output of the process
 }
 
-// Start starts a process. The end of the test kills it.
-func Start(t *testing.T, cmd *exec.Cmd) *Process {
-	p := &Process{cmd, make(chan struct{}), filepath.Join(t.TempDir(), "output.log")}
+// dieWithUs lets a process end with the tests, even if somebody kills them and
+// they cannot clean up. Only Linux can.
+var dieWithUs = func(*exec.Cmd) {}
+
+// start starts a process. The end of the test kills it.
+func start(t *testing.T, cmd *exec.Cmd) *process {
+	p := &process{cmd, make(chan struct{}), filepath.Join(t.TempDir(), "output.log")}
 	output, err := os.Create(p.Log)
 	require.NoError(t, err)
 	defer output.Close() // the process has its own handle
 	cmd.Stdout, cmd.Stderr = output, output
+	dieWithUs(cmd)
 	require.NoError(t, cmd.Start())
 	go func() {
 		_ = cmd.Wait() // cmd.ProcessState has the result
@@ -201,13 +204,13 @@ func Start(t *testing.T, cmd *exec.Cmd) *Process {
 }
 
 // Kill kills the process and waits for its end.
-func (p *Process) Kill() {
+func (p *process) Kill() {
 	_ = p.Cmd.Process.Kill() // it may have ended
 	<-p.Exited
 }
 
 // Ended reports whether the process has ended.
-func (p *Process) Ended() bool {
+func (p *process) Ended() bool {
 	select {
 	case <-p.Exited:
 		return true
@@ -217,7 +220,7 @@ func (p *Process) Ended() bool {
 }
 
 // Words returns the output of the process without decisions.
-func (p *Process) Words(t *testing.T) string {
+func (p *process) Words(t *testing.T) string {
 	text, err := os.ReadFile(p.Log)
 	require.NoError(t, err)
 	var words strings.Builder
@@ -229,23 +232,23 @@ func (p *Process) Words(t *testing.T) string {
 	return words.String()
 }
 
-// FreeAddress returns an address on which no process listens.
-func FreeAddress(t *testing.T) string {
+// freeAddress returns an address on which no process listens.
+func freeAddress(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
 }
 
-// Client makes all requests.
-var Client = &http.Client{
+// client makes all requests.
+var client = &http.Client{
 	Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
 	Timeout:   10 * time.Second,
 }
 
-// Ask makes a request and returns the HTTP status and the body of the answer.
+// ask makes a request and returns the HTTP status and the body of the answer.
 // accept is the value of the header Accept.
-func Ask(ctx context.Context, method, url, body, accept string) (status int, answer string, err error) {
+func ask(ctx context.Context, method, url, body, accept string) (status int, answer string, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
@@ -254,7 +257,7 @@ func Ask(ctx context.Context, method, url, body, accept string) (status int, ans
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := Client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return 0, "", err
 	}
@@ -263,15 +266,15 @@ func Ask(ctx context.Context, method, url, body, accept string) (status int, ans
 	return response.StatusCode, string(text), err
 }
 
-// Await returns once done reports true. It fails the test after a minute.
-func Await(t *testing.T, what string, done func() bool) {
+// await returns once done reports true. It fails the test after a minute.
+func await(t *testing.T, what string, done func() bool) {
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		require.True(t, time.Now().Before(deadline), "not within a minute: %s", what)
 	}
 }
 
-// Bundle returns a bundle of files by path.
-func Bundle(t *testing.T, files map[string]string) []byte {
+// bundle returns a bundle of files by path.
+func bundle(t *testing.T, files map[string]string) []byte {
 	var b bytes.Buffer
 	compressed := gzip.NewWriter(&b)
 	archive := tar.NewWriter(compressed)
