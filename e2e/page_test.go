@@ -30,10 +30,8 @@ type screen struct {
 }
 
 var screens = []screen{
-	{"360-light", "screen", "light", 360},
-	{"360-dark", "screen", "dark", 360},
-	{"1440-light", "screen", "light", 1440},
-	{"1440-dark", "screen", "dark", 1440},
+	{"360", "screen", "dark", 360},
+	{"1440", "screen", "light", 1440},
 	{"print", "print", "light", 680},
 }
 
