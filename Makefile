@@ -71,7 +71,7 @@ test-slow: ## Run the tests of all modules, also those that build OPA or read lo
 # These packages have no goroutines, or start programs. The command starts
 # goroutines only in collect, and to read logs as package report does. The tests
 # of ALIKE use values from one goroutine, or read logs as others here do.
-SEQUENTIAL := /bench/|/cmd/regometer/internal/(chart|compare|gotool|opabuild|outfile|output|page|samplelog|text)$$|/cmd/regometer$$|/(groupby|logread|outcome|stages|verdicts)$$
+SEQUENTIAL := /bench(/|$$)|/cmd/regometer/internal/(chart|compare|contrast|gotool|opabuild|outfile|output|page|parquetlog|samplelog|text)$$|/cmd/regometer$$|/(decisionlog|groupby|logread|outcome|stages|verdicts)$$
 ALIKE := ^Test(CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit)$$
 
 .PHONY: race
