@@ -68,22 +68,14 @@ func (l *list[T]) at(hint int, m *stages.Metric) *T {
 	if hint < len(*l) && (*l)[hint].metric == m {
 		return &(*l)[hint].sums
 	}
-	return l.find(m)
-}
-
-// find is at without a hint.
-func (l *list[T]) find(m *stages.Metric) *T {
-	for i := range *l {
-		if (*l)[i].metric == m {
-			return &(*l)[i].sums
+	at := slices.IndexFunc(*l, func(e entry[T]) bool { return e.metric == m })
+	if at < 0 {
+		if at = len(*l); at == cap(*l) {
+			l.reserve(at + max(2, at/4))
 		}
+		*l = append(*l, entry[T]{metric: m})
 	}
-	n := len(*l)
-	if n == cap(*l) {
-		l.reserve(n + max(2, n/4))
-	}
-	*l = append(*l, entry[T]{metric: m})
-	return &(*l)[n].sums
+	return &(*l)[at].sums
 }
 
 // reserve makes room for n entries.

@@ -4,6 +4,7 @@
 package groupby
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/big"
 	"math/bits"
@@ -40,15 +41,15 @@ func (a Sum) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 // UnmarshalJSON sets the sum to that whose String is text. It fails if there is
 // none.
 func (a *Sum) UnmarshalJSON(text []byte) error {
-	*a = Sum{}
-	for i, digit := range text {
-		hi, lo := bits.Mul64(a.Lo, 10)
-		over, high := bits.Mul64(a.Hi, 10)
-		sum := Sum{high, 0}.Plus(Sum{hi, lo}).Plus(Sum{Lo: uint64(digit - '0')})
-		if digit < '0' || digit > '9' || i > 0 && *a == (Sum{}) || over > 0 || sum.Hi < high {
-			return fmt.Errorf("invalid sum %.50q: it must be an integer from 0 to 2^128-1", text)
-		}
-		*a = sum
+	n := new(big.Int)
+	if len(text) < 40 {
+		n.SetString(string(text), 10)
+	}
+	var b [17]byte // more than 39 digits need
+	n.FillBytes(b[:])
+	*a = Sum{binary.BigEndian.Uint64(b[1:]), binary.BigEndian.Uint64(b[9:])}
+	if a.String() != string(text) {
+		return fmt.Errorf("invalid sum %.50q: it must be an integer from 0 to 2^128-1", text)
 	}
 	return nil
 }

@@ -86,17 +86,23 @@ func (e *Event) EachLabel(f func(name, value []byte)) {
 // Field returns the value of a member of a JSON object, or of an element of a
 // list by its index, as it is in the text, or nil.
 func Field(text []byte, name string) (value []byte) {
-	eachField(text, func(key, v []byte) {
-		if string(Meaning(key)) == name {
-			value = v
-		}
-	})
+	value = fieldIn(text, name)
 	i := 0
 	EachElement(text, func(v []byte) {
 		if strconv.Itoa(i) == name {
 			value = v
 		}
 		i++
+	})
+	return value
+}
+
+// fieldIn returns the value of a member of an object, or nil for other texts.
+func fieldIn(text []byte, name string) (value []byte) {
+	eachField(text, func(key, v []byte) {
+		if string(Meaning(key)) == name {
+			value = v
+		}
 	})
 	return value
 }

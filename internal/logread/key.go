@@ -11,10 +11,6 @@ type key struct {
 	line uint8 // its number among lines, or otherLine
 
 	field field
-	// For members of wrappers: the last value without an event, and its place.
-	barren   []byte
-	barrenAt nesting
-
 	// For metrics.
 	counts bool   // it is a timer or a counter
 	asked  bool   // number is what Options.Metric says

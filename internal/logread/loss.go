@@ -18,18 +18,19 @@ const (
 	UploadFailed Problem = "upload_failed" // an upload that OPA tries again
 )
 
-// losses are the beginnings of its messages in OPA 0.20 to 1.22, except the one
-// with a number. Some are of several decisions, without their number, and count
-// as one. A client can put text only behind them. The last one is the error of
-// the HTTP client.
+// losses match the beginnings of its messages in OPA 0.20 to 1.22. A group is
+// the number. Some are of several decisions, without their number, and count as
+// one. A client can put text only behind them. The last one is the error of the
+// HTTP client.
 var losses = []struct {
-	kind   Problem
-	begins []string
+	kind  Problem
+	begin *regexp.Regexp
 }{
-	{LostEvents, []string{"Decision log dropped ", "Decision logs dropped ", "Dropping ", "Log encoding failed", "encoding failure", "upload chunk size ",
-		"upload event size ", "Log drop decision failed", "Log event masking failed", "Failed to log to console"}},
-	{LostAtStop, []string{"Plugin stopped with decisions possibly still in buffer"}},
-	{UploadFailed, []string{"Failed to upload decision logs", "Error flushing decisions", "log upload failed", "Log upload failed", `Post "`}},
+	{LostChunks, regexp.MustCompile(`^Dropped (\d{1,9}) chunks from buffer`)},
+	{LostEvents, regexp.MustCompile(`^(?:Decision logs? dropped |Dropping |Log encoding failed|encoding failure|upload chunk size |` +
+		`upload event size |Log drop decision failed|Log event masking failed|Failed to log to console)`)},
+	{LostAtStop, regexp.MustCompile(`^Plugin stopped with decisions possibly still in buffer`)},
+	{UploadFailed, regexp.MustCompile(`^(?:Failed to upload decision logs|Error flushing decisions|[lL]og upload failed|Post ")`)},
 }
 
 // loss is what a line of a logger says: nothing if n is 0.
@@ -39,13 +40,11 @@ type loss struct {
 }
 
 func lossIn(message []byte, line int64) loss {
-	if rest, ok := bytes.CutPrefix(message, []byte("Dropped ")); ok {
-		if n, end := digits(rest, 0); end < 10 && hasPrefix(rest[end:], " chunks from buffer") {
-			return loss{LostChunks, n, line}
-		}
-	}
 	for _, l := range losses {
-		if slices.ContainsFunc(l.begins, func(begins string) bool { return hasPrefix(message, begins) }) {
+		if found := l.begin.FindSubmatch(message); len(found) > 1 {
+			n, _ := digits(found[1], 0)
+			return loss{l.kind, n, line}
+		} else if found != nil {
 			return loss{l.kind, 1, line}
 		}
 	}
@@ -58,10 +57,10 @@ func lossIn(message []byte, line int64) loss {
 func (f *finder) noteLoss(p *parser) {
 	message := p.text(fieldMsg)
 	if message == nil { // a shipper has renamed it
-		message = []byte(p.textOf(p.fieldIn(p.json, "message")))
+		message = []byte(textOf(fieldIn(p.json, "message")))
 	}
 	l := lossIn(message, f.record.line)
-	if l.n == 0 || f.reader.options.Loss == nil || string(p.fieldIn(p.json, "plugin")) != `"decision_logs"` {
+	if l.n == 0 || f.reader.options.Loss == nil || string(fieldIn(p.json, "plugin")) != `"decision_logs"` {
 		return
 	}
 	id := maphash.Bytes(seed, slices.Concat(message, p.optional(fieldTime)))

@@ -22,9 +22,9 @@ func isPairs(list []byte) bool {
 
 // objectIn returns the object that a value stands for if it is a list of pairs,
 // and other values as they are.
-func (p *parser) objectIn(value []byte) []byte {
+func objectIn(value []byte) []byte {
 	if hasPrefix(value, "[") && isPairs(value) {
-		if object := p.objectOf(value, maxLevels); object != nil {
+		if object := objectOf(value, maxLevels); object != nil {
 			return object
 		}
 	}
@@ -33,19 +33,19 @@ func (p *parser) objectIn(value []byte) []byte {
 
 // objectOf returns the object that a list of pairs stands for, or nil for any
 // other list. Values that are nested too deep are null.
-func (p *parser) objectOf(list []byte, levels int) []byte {
+func objectOf(list []byte, levels int) []byte {
 	object, ok := []byte{'{'}, true
 	EachElement(list, func(pair []byte) {
-		key, value := p.fieldIn(pair, "key"), p.fieldIn(pair, "value")
+		key, value := fieldIn(pair, "key"), fieldIn(pair, "value")
 		if key == nil {
-			key = p.fieldIn(pair, "field")
+			key = fieldIn(pair, "field")
 		}
 		if ok = ok && len(key) > 1 && key[0] == '"' && value != nil; !ok {
 			return
 		}
 		object = append(append(object, key...), ':')
 		if value[0] == '{' {
-			object = p.appendOTLP(object, value, levels)
+			object = appendOTLP(object, value, levels)
 		} else {
 			object = append(object, value...)
 		}
@@ -58,17 +58,17 @@ func (p *parser) objectOf(list []byte, levels int) []byte {
 }
 
 // appendOTLP appends the JSON value that a value of OTLP stands for.
-func (p *parser) appendOTLP(dst, value []byte, levels int) []byte {
+func appendOTLP(dst, value []byte, levels int) []byte {
 	start := len(dst)
 	eachField(value, func(kind, v []byte) {
-		list := p.fieldIn(v, "values")
+		list := fieldIn(v, "values")
 		switch {
 		case levels == 0:
 		case string(kind) == `"kvlistValue"`:
-			dst = append(dst, p.objectOf(list, levels-1)...)
+			dst = append(dst, objectOf(list, levels-1)...)
 		case string(kind) == `"arrayValue"`:
 			dst = append(dst, '[')
-			EachElement(list, func(e []byte) { dst = append(p.appendOTLP(dst, e, levels-1), ',') })
+			EachElement(list, func(e []byte) { dst = append(appendOTLP(dst, e, levels-1), ',') })
 			dst = append(bytes.TrimSuffix(dst, []byte{','}), ']')
 		case string(kind) == `"intValue"`: // it may be a string
 			dst = append(dst, bytes.Trim(v, `"`)...)

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"hash/maphash"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/internal/verdicts"
@@ -39,7 +38,7 @@ func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code strin
 		return outcome.Undefined, ""
 	}
 	if query && text[0] == '[' {
-		return verdicts.OfQuery(p.meaning(text)), ""
+		return verdicts.OfQuery(meaning(text)), ""
 	}
 	return p.judged(path, text)
 }
@@ -73,12 +72,11 @@ func (p *parser) judged(path, text []byte) (o outcome.Outcome, code string) {
 		return known.outcome, known.code
 	}
 	if path == nil {
-		o, code = p.failure(text)
+		o, code = failure(text)
 	} else {
 		o = p.outcomeOf(p.judge.verdicts.Of(string(path)), text)
 	}
-	// A text that is not UTF-8 is a problem each time.
-	if len(path)+len(text) <= longestText && !slices.Contains(p.problems, InvalidUTF8) {
+	if len(path)+len(text) <= longestText {
 		*known = judgement{append(known.path[:0], path...), append(known.text[:0], text...), o, code}
 	}
 	return o, code
@@ -87,12 +85,12 @@ func (p *parser) judged(path, text []byte) (o outcome.Outcome, code string) {
 func (p *parser) outcomeOf(verdict *verdicts.Verdict, text []byte) outcome.Outcome {
 	fields := p.fields[:0]
 	eachField(text, func(key, value []byte) {
-		fields = append(fields, namedValue{p.nameOf(key), value})
+		fields = append(fields, namedValue{Meaning(key), value})
 	})
 	p.fields = fields
 	return verdict.Judge(func(names []string) any {
 		if len(names) == 0 {
-			return p.meaning(text)
+			return meaning(text)
 		}
 		var found []byte
 		for _, n := range fields {
@@ -101,68 +99,33 @@ func (p *parser) outcomeOf(verdict *verdicts.Verdict, text []byte) outcome.Outco
 			}
 		}
 		for _, name := range names[1:] {
-			found = p.fieldIn(found, name)
+			found = fieldIn(found, name)
 		}
-		if found == nil {
-			return nil
-		}
-		return p.meaning(found)
+		return meaning(found)
 	})
 }
 
 // namedValue is a field of an object.
 type namedValue struct{ name, value []byte }
 
-// nameOf returns what a key in quotes means.
-func (p *parser) nameOf(key []byte) []byte {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return key[1 : len(key)-1]
-	}
-	return p.unquote(key)
-}
+// someList stands for all lists and objects that are not empty.
+var someList any = []any{nil}
 
-// fieldIn returns a field of an object, or nil if the text is not an object
-// with the field.
-func (p *parser) fieldIn(text []byte, name string) (found []byte) {
-	eachField(text, func(key, value []byte) {
-		if string(p.nameOf(key)) == name {
-			found = value
-		}
-	})
-	return found
-}
-
-// These values stand for all empty values of their type, and for all others.
-var (
-	emptyList, someList     any = []any{}, []any{nil}
-	emptyObject, someObject any = map[string]any{}, map[string]any{"": nil}
-)
-
-// meaning returns a value that package outcome treats like the text.
-func (p *parser) meaning(text []byte) any {
-	empty := len(text) > 1 && skipSpace(text, 1) == len(text)-1
-	switch text[0] {
-	case 't':
-		return true
-	case 'f':
-		return false
-	case '"':
-		s, _, _ := unquote(nil, text)
-		return string(s)
-	case '[':
-		if empty {
-			return emptyList
-		}
-		return someList
-	case '{':
-		if empty {
-			return emptyObject
-		}
-		return someObject
-	case 'n':
+// meaning returns a value that package verdicts treats like the text.
+func meaning(text []byte) any {
+	switch {
+	case len(text) == 0:
 		return nil
+	case text[0] == '"':
+		return string(Meaning(text))
+	case text[0] == 't', text[0] == 'f':
+		return text[0] == 't'
+	case text[0] != '[' && text[0] != '{':
+		return nil
+	case skipSpace(text, 1) == len(text)-1:
+		return []any{}
 	}
-	return 0.0
+	return someList
 }
 
 // hides reports whether a mask policy has removed or replaced one of some
@@ -170,7 +133,7 @@ func (p *parser) meaning(text []byte) any {
 func (p *parser) hides(isOne func(pointer string) bool) (hides bool) {
 	for _, f := range [...]field{fieldErased, fieldMasked} {
 		EachElement(p.optional(f), func(path []byte) {
-			hides = hides || path[0] == '"' && isOne(string(p.unquote(path)))
+			hides = hides || path[0] == '"' && isOne(string(Meaning(path)))
 		})
 	}
 	return hides
@@ -179,15 +142,15 @@ func (p *parser) hides(isOne func(pointer string) bool) (hides bool) {
 // failure tells errors apart by their code, or by their message if they lack a
 // code, as the plugin does. On the console, errors are strings. Of a list, the
 // first error counts.
-func (p *parser) failure(text []byte) (_ outcome.Outcome, code string) {
+func failure(text []byte) (_ outcome.Outcome, code string) {
 	for depth := 0; len(text) > 0 && text[0] == '[' && depth < 3; depth++ {
 		text = text[skipSpace(text, 1):]
 		text = text[:max(0, valueEnd(text, 0, true))]
 	}
-	message := p.textOf(text)
+	message := textOf(text)
 	code = codeOf(message)
 	if hasPrefix(text, "{") {
-		code, message = knownCode(p.textOf(p.fieldIn(text, "code"))), p.textOf(p.fieldIn(text, "message"))
+		code, message = knownCode(textOf(fieldIn(text, "code"))), textOf(fieldIn(text, "message"))
 	}
 	return verdicts.OfError(code, message)
 }
@@ -201,11 +164,11 @@ func isEmpty(text []byte) bool {
 }
 
 // textOf returns what a value means, or "" if it is not a string.
-func (p *parser) textOf(value []byte) string {
+func textOf(value []byte) string {
 	if !hasPrefix(value, `"`) {
 		return ""
 	}
-	return string(p.unquote(value))
+	return string(Meaning(value))
 }
 
 // codeOf returns the code of an error that is given as OPA prints it, or "":

@@ -448,7 +448,7 @@ func (p *parser) event(e *Event, around [][]byte) {
 // API have a type.
 func (p *parser) reference() (path []byte, isQuery bool) {
 	result := p.optional(fieldResult)
-	if result == nil || result[0] != 't' && result[0] != 'f' && (result[0] != '{' || p.flattened) || p.fieldIn(p.optional(fieldCustom), "type") != nil ||
+	if result == nil || result[0] != 't' && result[0] != 'f' && (result[0] != '{' || p.flattened) || fieldIn(p.optional(fieldCustom), "type") != nil ||
 		p.hides(func(pointer string) bool { return pointer == "/result" }) {
 		return queryPath, true
 	}

@@ -5,6 +5,7 @@ package logread
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 )
 
@@ -24,16 +25,14 @@ import (
 //
 // It returns the part of the prefix that tells the streams of lines apart, and
 // whether the line goes on in a later one.
-func cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
-	line = skipColor(line)
-	if len(line) == 0 {
-		return nil, nil, false, false
+func (f *finder) cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
+	if len(f.prefix) > 0 && bytes.HasPrefix(line, f.prefix) { // most often
+		return bytes.TrimRight(f.prefix, " "), line[len(f.prefix):], false, true
 	}
-	if line[0] == '[' {
-		name, rest, ok := bytes.Cut(line[1:], []byte("] "))
-		if ok && bytes.IndexByte(name, '/') > 0 && bytes.IndexByte(name, ' ') < 0 {
-			return name, skipColor(rest), false, true
-		}
+	head := line[:min(len(line), longestPrefix)]
+	if bytes.IndexByte(head, '\x1b') >= 0 {
+		line = slices.Concat(color.ReplaceAll(head, nil), line[len(head):])
+		head = line[:min(len(line), longestPrefix)]
 	}
 	if isTimePrefix(line) {
 		_, rest, _ := bytes.Cut(line, []byte{' '})
@@ -45,51 +44,28 @@ func cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
 		}
 		return nil, rest, false, true
 	}
-	if stream, rest, ok = cutProcess(line); !ok {
-		stream, rest, ok = cutNames(line)
+	at := namePrefix.FindSubmatchIndex(head)
+	if at != nil && line[at[1]-1] == ' ' {
+		f.prefix = append(f.prefix[:0], line[:at[1]]...)
+	} else if at == nil && bytes.Contains(head, []byte("]: ")) {
+		at = processPrefix.FindSubmatchIndex(head)
 	}
-	return stream, rest, false, ok
+	if at == nil {
+		return nil, nil, false, false
+	}
+	return bytes.TrimRight(line[at[2]:at[3]], " "), line[at[1]:], false, true
 }
 
-// cutNames cuts a name and a bar, or the names of a pod and a container.
-func cutNames(line []byte) (stream, rest []byte, ok bool) {
-	n := nameEnd(line)
-	if n == 0 {
-		return nil, nil, false
-	}
-	rest = bytes.TrimLeft(line[n:], " ")
-	if len(rest) > 0 && rest[0] == '|' {
-		return line[:n], skipColor(bytes.TrimPrefix(skipColor(rest[1:]), []byte{' '})), true
-	}
-	pod := line[:n]
-	rest, colored := bytes.CutPrefix(skipColor(line[n:]), []byte{' '})
-	rest = skipColor(rest)
-	n = nameEnd(rest)
-	text, ok := bytes.CutPrefix(skipColor(rest[n:]), []byte{' '})
-	if n == 0 || !ok || !colored || bytes.IndexByte(pod, '-') < 0 {
-		return nil, nil, false
-	}
-	return slices.Concat(pod, []byte{' '}, rest[:n]), skipColor(text), true
-}
+const longestPrefix = 200
 
-// cutProcess cuts a prefix that ends in a process and its number: opa[7]: …
-func cutProcess(line []byte) (stream, rest []byte, ok bool) {
-	const longest = 200
-	head := line[:min(len(line), longest)]
-	end := bytes.Index(head, []byte("]: "))
-	if end < 0 {
-		return nil, nil, false
-	}
-	start := end
-	for start > 0 && isDigit(head[start-1]) {
-		start--
-	}
-	if start == end || start == 0 || head[start-1] != '[' || bytes.ContainsAny(head[:start], `{"`) {
-		return nil, nil, false
-	}
-	stream = head[bytes.LastIndexByte(head[:start], ' ')+1 : end] // without the time
-	return stream, line[end+len("]: "):], true
-}
+var (
+	// These match the prefixes that do not begin with a time with a zone. The
+	// group is without a time.
+	namePrefix    = regexp.MustCompile(`^(\[[^ \]]+/[^ \]]*\] |[\w.-]+ *\| ?|[\w.]*-[\w.-]* [\w.-]+ )`)
+	processPrefix = regexp.MustCompile(`^(?:[^{"]* )?([^ {"]*\[\d+\]: )`)
+	// color matches a terminal's sequence for a color.
+	color = regexp.MustCompile(`\x1b\[[\d;]*m`)
+)
 
 // isTimePrefix reports whether a line begins with what looks like a time with a
 // zone, and a blank.
@@ -98,25 +74,6 @@ func isTimePrefix(line []byte) bool {
 	i := bytes.IndexByte(line[:min(len(line), 40)], ' ')
 	return i > end && isDigit(line[0]) && line[day] == 'T' && line[hour] == ':' && isDigit(line[end-1]) &&
 		(line[i-1] == 'Z' || bytes.ContainsAny(line[end:i], "+-"))
-}
-
-// skipColor cuts a terminal's sequence for a color.
-func skipColor(line []byte) []byte {
-	for len(line) > 1 && line[0] == '\x1b' && line[1] == '[' {
-		end := bytes.IndexByte(line[:min(len(line), 16)], 'm')
-		if end < 0 {
-			break
-		}
-		line = line[end+1:]
-	}
-	return line
-}
-
-func nameEnd(line []byte) (n int) {
-	for n < len(line) && (line[n]|0x20 >= 'a' && line[n]|0x20 <= 'z' || isDigit(line[n]) || line[n] == '-' || line[n] == '_' || line[n] == '.') {
-		n++
-	}
-	return n
 }
 
 // maxTries limits the braces of a line that are tried as the beginning of an
@@ -143,21 +100,17 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, lo
 		}
 		if end := parse(line[i:]); end > 0 && isClosing(line[i+end:]) {
 			return line[i : i+end], endsLogged(line[:i])
-		} else if end < 0 && isOpen(line[i:]) {
+		} else if end < 0 && new(scanner).scan(line[i:]) == more { // it does not end
 			break
 		}
 	}
 	return nil, false
 }
 
-// isOpen reports whether a text is the beginning of an object.
-func isOpen(text []byte) bool {
-	_, st := scan(text)
-	return st == more
-}
-
 // isClosing reports whether a text only closes a quotation or a line.
-func isClosing(text []byte) bool { return len(bytes.TrimLeft(skipColor(text), " \t\r\"')>;")) == 0 }
+func isClosing(text []byte) bool {
+	return len(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\x1b[0m")), " \t\r\"')>;")) == 0
+}
 
 // quotation returns the text in the quotation that begins at i, if it is of an
 // object and a value of logfmt or of Fluent Bit's standard output, a field of

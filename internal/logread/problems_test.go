@@ -53,6 +53,9 @@ func TestProblems(t *testing.T) {
 		"docker, cut":              {dockered("{\"a\":") + strings.Repeat("x\n", patience+1) + dockered(whole+"\n"), "d", []string{"truncated at 1"}, patience + 1},
 		"docker, broken":           {dockered(broken+"\n") + dockered(whole+"\n") + dockered(broken) + dockered("x\n"), "d", []string{"invalid_json at 1", "invalid_json at 3"}, 1},
 		"CRI, part is an object":   {eachLine("P {\"decision_id\":\"d\",\"input\":\"\nP {}\nF \",\"metrics\":{}}\n", prefixed("2026-01-02T03:04:05Z stdout ")), "d", []string{"wrapper_time at 1"}, 0},
+		"CRI, ends lost":           {eachLine("P "+whole[:20]+"\nP "+whole[:20]+"\nF "+whole[20:]+"\n", prefixed("2026-01-02T03:04:05Z stdout ")), "", []string{"invalid_json at 1", "invalid_json at 1"}, 0},
+		"beginning cut":            {whole[30:] + `,"metrics":{"timer_a_ns":1}}` + "\n" + whole, "d", []string{"invalid_json at 1"}, 0},
+		"CSV, too few columns":     {"decision_id,result,metrics\nd,true,{}\n", "", []string{"unknown_form at 2"}, 2},
 		"docker, two streams":      {dockered(part) + strings.ReplaceAll(dockered(part), "stderr", "stdout") + dockered(`","metrics":{}}`+"\n") + strings.ReplaceAll(dockered(`","metrics":{}}`+"\n"), "stderr", "stdout"), "dd", nil, 0},
 		"docker, no newlines":      {dockered(part) + dockered(whole) + dockered("x") + dockered(whole), "dd", []string{"invalid_json at 1"}, 1},
 		"CSV, cut row":             {"decision_id,path,metrics.timer_a_ns\nd,p,1\ne,p", "d", []string{"truncated at 3"}, 1},
@@ -91,15 +94,6 @@ func checkProblems(t *testing.T, text string, want ...string) {
 	if got := readAll(text).Problems; !slices.Equal(got, want) {
 		t.Errorf("problems %q, want %q", got, want)
 	}
-}
-
-// A result tells its own problem, whatever an event before had.
-func TestProblemOfKnownResult(t *testing.T) {
-	t.Parallel()
-	event := func(path string) string {
-		return `{"decision_id":"d","path":"` + path + `","result":{"\u0061` + "\xff" + `":1},"metrics":{}}` + "\n"
-	}
-	checkProblems(t, event("\xff")+event("p"), "invalid_utf8 at 1", "invalid_utf8 at 2")
 }
 
 // A text that is too long is skipped, what follows is read, and memory stays

@@ -98,7 +98,7 @@ func NewReader(o Options) *Reader {
 // Reset makes r ready for another file. The reader remembers keys, which makes
 // reading faster and does not change the result.
 func (r *Reader) Reset() {
-	r.root.reset(r, nesting{})
+	r.root = *newSource(r, nesting{})
 	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
 	r.partial, r.unclosed, r.table = false, false, nil
 	r.event = Event{} // it has parts of the text

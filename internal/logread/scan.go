@@ -18,112 +18,65 @@ const (
 	broken        // it is invalid JSON
 )
 
-// wants is what a scanner expects next, in bits: a value, if it does not want a
-// key, a colon or a comma.
-type wants uint8
-
-const (
-	wantsKey wants = 1 << iota
-	wantsColon
-	wantsComma
-	wantsEnd // or the end of an object or array
-)
-
 // scanner finds the end of a JSON value, whose text may come in parts. It
 // checks the grammar, except inside strings.
 type scanner struct {
-	pos   int // the index up to which the text is scanned
-	wants wants
-	ends  []byte // the closing brackets that must come, the innermost last
+	pos  int    // the index up to which the text is scanned
+	ends []byte // the closing brackets that must come, the innermost last
+	last byte   // an opening bracket, a colon or a comma, if it was last; else isKey or isValue, or 0 at the beginning
 }
+
+const (
+	isKey   = 'k'
+	isValue = 'v'
+)
 
 func (s *scanner) reset() { *s = scanner{ends: s.ends[:0]} }
-
-// scan returns the index behind the JSON value that text begins with, or where
-// the text ends or breaks.
-func scan(text []byte) (end int, _ status) {
-	s := scanner{ends: make([]byte, 0, 64)}
-	st := s.scan(text)
-	return s.pos, st
-}
 
 // scan goes on at pos. The text begins with the value, and includes the text of
 // earlier calls. If the value is done, pos is behind it.
 func (s *scanner) scan(text []byte) status {
 	for {
-		s.pos = skipSpace(text, s.pos)
-		if s.pos == len(text) {
+		if s.pos = skipSpace(text, s.pos); s.pos == len(text) {
 			return more
 		}
-		st := done
-		switch c := text[s.pos]; {
-		case s.wants == wantsColon && c == ':':
-			s.pos++
-			s.wants = 0
-		case s.wants&wantsComma != 0 && c == ',':
-			s.pos++
-			s.wants = 0
-			if s.ends[len(s.ends)-1] == '}' {
-				s.wants = wantsKey
-			}
-		case s.wants&wantsKey != 0 && c == '"':
-			if st = s.string(text); st == done {
-				s.wants = wantsColon
-			}
-		case s.wants&wantsEnd != 0 && c == s.ends[len(s.ends)-1]:
+		c, end, closing := text[s.pos], s.pos+1, byte(0)
+		if n := len(s.ends); n > 0 {
+			closing = s.ends[n-1]
+		}
+		begins := s.last == 0 || s.last == '{' || s.last == '[' || s.last == ','
+		wantsKey := begins && closing == '}'
+		wantsValue := s.last == ':' || begins && !wantsKey
+		last := byte(isValue)
+		switch {
+		case c == ':' && s.last == isKey, c == ',' && s.last == isValue:
+			last = c
+		case c == closing && (s.last == isValue || s.last == c-2): // '{' and '[' come two before
 			s.ends = s.ends[:len(s.ends)-1]
-			s.pos++
-			s.wants = wantsComma | wantsEnd
-		case s.wants&^wantsEnd == 0:
-			st = s.value(text, c)
+		case (c == '{' || c == '[') && wantsValue:
+			s.ends, last = append(s.ends, c+2), c
+		case c == '"' && (wantsKey || wantsValue):
+			if end = stringEnd(text, s.pos); end < 0 && lineEnd(text, s.pos) < len(text) {
+				return broken
+			} else if end < 0 {
+				return more
+			}
+			if wantsKey {
+				last = isKey
+			}
+		case wantsValue:
+			if end = scalarEnd(text, s.pos); end == len(text) && closing != 0 {
+				return more
+			} else if !isScalar(text[s.pos:end]) {
+				return broken
+			}
 		default:
 			return broken
 		}
-		if st != done || len(s.ends) == 0 {
-			return st
+		if s.pos, s.last = end, last; len(s.ends) == 0 {
+			return done
 		}
 	}
-}
-
-// value reads a string or a scalar, or the start of an object or array.
-func (s *scanner) value(text []byte, c byte) status {
-	switch c {
-	case '{', '[':
-		s.ends = append(s.ends, c+2) // '}' and ']' come two behind
-		s.pos++
-		s.wants = wantsEnd
-		if c == '{' {
-			s.wants |= wantsKey
-		}
-		return done
-	case '"':
-		if st := s.string(text); st != done {
-			return st
-		}
-	default:
-		end := scalarEnd(text, s.pos)
-		if end == len(text) && len(s.ends) > 0 {
-			return more
-		}
-		if !isScalar(text[s.pos:end]) {
-			return broken
-		}
-		s.pos = end
-	}
-	s.wants = wantsComma | wantsEnd
-	return done
-}
-
-func (s *scanner) string(text []byte) status {
-	end := stringEnd(text, s.pos)
-	switch {
-	case end < 0 && lineEnd(text, s.pos) < len(text):
-		return broken
-	case end < 0:
-		return more
-	}
-	s.pos = end
-	return done
 }
 
 // skipSpace returns the index of the next byte that is not white space.

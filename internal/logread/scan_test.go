@@ -48,7 +48,9 @@ func TestScanner(t *testing.T) {
 	t.Parallel()
 	rolls(t, 100_000, 1000, func(r *rand.Rand) bool {
 		text := []byte("{" + randomText(r, 12))
-		end, st := scan(text)
+		var s scanner
+		st := s.scan(text)
+		end := s.pos
 		var raw json.RawMessage
 		d := json.NewDecoder(strings.NewReader(string(text)))
 		valid := d.Decode(&raw) == nil

@@ -47,18 +47,15 @@ func (s *source) isArray() bool { return s.depth > 0 && !s.document }
 // rest describes the text behind the place where a value breaks. The reader
 // skips the lines that belong to the value by their indentation.
 type rest struct {
-	indent   int // the column of the value, or noIndent
-	single   int // the bytes that are read again, in which no value has two lines
-	unquoted int // the bytes that are read again, in which no field of CSV has two lines
+	indent int // the column of the value, or noIndent
+	single int // the bytes that are read again, in which no value has two lines
 }
 
 // noIndent says that no value is broken.
 const noIndent = -1
 
-func (s *source) reset(r *Reader, n nesting) {
-	ends, started, text := s.scanner.ends[:0], s.started[:0], s.backlog.text[:0]
-	*s = source{reader: r, nesting: n, rest: rest{indent: noIndent}}
-	s.scanner.ends, s.started, s.backlog.text = ends, started, text
+func newSource(r *Reader, n nesting) *source {
+	return &source{reader: r, nesting: n, rest: rest{indent: noIndent}}
 }
 
 // waits reports whether the meaning of the next line depends on the lines
@@ -100,7 +97,7 @@ func (s *source) read(text []byte, end bool) (n int) {
 			}
 		}
 		next, ok := s.step(text, n, end)
-		s.single, s.unquoted = max(0, s.single-(next-n)), max(0, s.unquoted-(next-n))
+		s.single = max(0, s.single-(next-n))
 		if n = next; !ok {
 			if isScanned := n + s.scanner.pos; isScanned < len(text) {
 				s.tried, s.lines = len(text)-n, isScanned == n && lineEnd(text, n) < len(text)
@@ -276,14 +273,14 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		s.skips = true
 		return eol, true
 	}
-	stream, rest, part, ok := cutPrefix(line)
 	f := &s.reader.finder
+	stream, rest, part, ok := f.cutPrefix(text[i:min(eol+1, len(text))])
 	switch {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong, s.line())
 	case ok && !s.prefixed().tooDeep():
 		if !f.readLine(s, line, stream, rest, part) {
-			s.noteOther(rest, 1)
+			s.noteOther(bytes.TrimSuffix(rest, newline), 1)
 		}
 	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
 	case s.embedded(line):
@@ -326,7 +323,7 @@ func (s *source) embedded(line []byte) bool {
 func isCut(line []byte) bool {
 	before, _, quoted := bytes.Cut(line, []byte(`decision_id\"`))
 	open := quoted && (bytes.Contains(before, []byte(`"{\"`)) || (bytes.Count(before, quote)-bytes.Count(before, []byte(`\"`)))%2 == 0)
-	return open || bytes.Contains(line, []byte(`decision_id"`)) && bytes.IndexByte(line, '{') >= 0
+	return open || bytes.IndexByte(line, '{') >= 0 && (bytes.Contains(line, []byte(`decision_id"`)) || bytes.Contains(line, []byte(`"timer_`)))
 }
 
 // noteOther counts the lines of text, from the current one on, among the other
@@ -437,7 +434,7 @@ func (s *source) breakOff(kind Problem, text []byte) {
 	s.problem(kind, s.line())
 	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && s.depth > 0
 	s.indent, s.skips = s.column, true
-	s.lost, s.known = kind == InvalidJSON && s.within, 1
+	s.lost, s.known = kind == InvalidJSON, 1
 	s.single = bytes.LastIndexByte(text, '\n') + 1
 	if kind == Truncated || kind == TooLong {
 		s.single = max(s.single, len(text))

@@ -110,8 +110,7 @@ func (f *finder) give(k *key, name, text []byte, whole bool, n nesting) {
 		return
 	}
 	if stream == nil { // one that waits for nothing
-		stream = &f.spare[n.index()]
-		stream.reset(f.reader, n)
+		stream = newSource(f.reader, n)
 		stream.name = string(f.streamName(k, name))
 	}
 	f.taken++
@@ -165,28 +164,25 @@ func (f *finder) readCopy(text []byte, n nesting) {
 // isWhole reports whether the text is a JSON object or array that begins with a
 // bracket.
 func isWhole(text []byte, bracket byte) bool {
-	if len(text) == 0 || text[0] != bracket {
-		return false
-	}
-	end, st := scan(text)
-	return st == done && skipSpace(text, end) == len(text)
+	var s scanner
+	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
 }
 
 // readLine reads the text behind the prefix of a line of a source, and reports
 // whether it was of interest. The text is a line of the stream or a part of one.
 // The prefix may begin with a time.
 func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
-	if part && len(text) == 0 {
-		return true
+	if part {
+		text = bytes.TrimSuffix(text, newline)
+	} else if !bytes.HasSuffix(text, newline) { // the end of the file
+		text = append(slices.Clip(text), '\n')
 	}
-	n := s.prefixed()
-	if !part {
-		text = append(append(f.buffers[n.prefixes][:0], text...), '\n')
-		f.buffers[n.prefixes] = text
+	if len(text) == 0 {
+		return true
 	}
 	times := len(f.times)
 	f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
-	taken := f.withRecord(s, text, func() { f.give(nil, stream, text, !part, n) })
+	taken := f.withRecord(s, text, func() { f.give(nil, stream, text, !part, s.prefixed()) })
 	f.times = f.times[:times]
 	return taken
 }
@@ -209,9 +205,7 @@ func (f *finder) feed(s *source, text []byte, line int64) {
 	case waits && len(f.waiting) == maxWaiting && at < 0:
 		s.read(s.backlog.text, true)
 	case waits && at < 0:
-		kept := *s
-		*s = source{}
-		f.waiting = append(f.waiting, &kept)
+		f.waiting = append(f.waiting, s)
 	case !waits && at >= 0:
 		f.waiting = slices.Delete(f.waiting, at, at+1)
 	}

@@ -21,6 +21,7 @@ type table struct {
 	isKnown  bool   // some are names of an event's members
 	outer    []byte // what is before the event's names
 	noResult bool   // no column has the result, which so is unknown, not undefined
+	object   []byte // of the last record
 }
 
 // nulls stand for a value that is missing.
@@ -87,24 +88,16 @@ func cutCell(record []byte, comma byte) (cell, rest []byte, more, ok bool) {
 		cell, rest, more = bytes.Cut(record, []byte{comma})
 		return cell, rest, more, bytes.IndexByte(cell, '\n') < 0
 	}
-	rest = record[1:]
-	for {
-		before, after, found := bytes.Cut(rest, quote)
-		if !found {
+	for end := 1; ; end++ {
+		n := bytes.IndexByte(record[end:], '"')
+		if n < 0 {
 			return nil, nil, false, false
 		}
-		if rest = after; !hasPrefix(rest, `"`) {
-			cell = append(cell, before...)
-			break
-		} else if cell == nil {
-			cell = make([]byte, 0, min(len(record), 1<<10))
+		if end += n + 1; end == len(record) || record[end] != '"' {
+			cell = bytes.ReplaceAll(record[1:end-1], []byte(`""`), quote)
+			return cell, record[min(end+1, len(record)):], end < len(record), end == len(record) || record[end] == comma
 		}
-		cell, rest = append(append(cell, before...), '"'), rest[1:]
 	}
-	if len(rest) == 0 {
-		return cell, nil, false, true
-	}
-	return cell, rest[1:], true, rest[0] == comma
 }
 
 // cells returns the cells of a record, or nil if the record is broken.
@@ -124,12 +117,7 @@ func (t *table) cells(record []byte) (cells [][]byte) {
 // parse parses the object that the cells of a record stand for, and returns its
 // text.
 func (t *table) parse(p *parser, cells [][]byte) []byte {
-	object, unknown := []byte{'{'}, t.isKnown && t.noResult
-	size := 0
-	for _, cell := range cells {
-		size += len(cell)*3/2 + 32 // escapes, and the name
-	}
-	object = slices.Grow(object, size)
+	object, unknown := append(t.object[:0], '{'), t.isKnown && t.noResult
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
 		if t.isKnown {
@@ -145,6 +133,7 @@ func (t *table) parse(p *parser, cells [][]byte) []byte {
 		object = append(append(append(append(object, '"'), t.outer...), `erased":["/result"]`...), ',')
 	}
 	object = append(bytes.TrimSuffix(object, []byte{','}), '}')
+	t.object = object
 	if p.checked = true; t.isKnown {
 		p.parseMembers(object)
 		object = p.appendNested(nil, object, p.present)
@@ -220,7 +209,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 			return i, false
 		}
 		isOpen = isOpen != (bytes.Count(rest[n:eol], quote)%2 == 1)
-		if n = eol; !isOpen || s.unquoted > 0 || n == len(rest) {
+		if n = eol; !isOpen || s.single > 0 || n == len(rest) {
 			break
 		}
 		n++
@@ -242,11 +231,15 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 		s.problem(Truncated, s.line())
 	case cells == nil:
 		s.problem(InvalidJSON, s.line())
-		s.unquoted = max(s.unquoted, n)
+		s.single = max(s.single, n)
 		s.skips = true
 		return i, true
 	default:
+		taken := s.reader.finder.taken
 		s.parsed(p, s.nesting, t.parse(p, cells), bytes.Count(record, newline))
+		if t.isKnown && p.has(fieldDecisionID) && s.reader.finder.taken == taken {
+			s.problem(UnknownForm, s.line())
+		}
 	}
 	s.skips = true
 	return i + n, true

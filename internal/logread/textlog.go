@@ -6,7 +6,7 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
+	"regexp"
 )
 
 // OPA's console writes with --log-format text
@@ -45,8 +45,12 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	switch n = min(n, len(rest)); {
 	case end || n < len(rest):
-		s.textEvent(rest[:n])
-		return i + n, true
+		lines := bytes.TrimSuffix(rest[:n], newline)
+		object, p := textEvent(lines), &s.reader.finder.parsers[s.index()]
+		p.checked = true
+		p.parse(object)
+		s.parsed(p, s.nesting, object, bytes.Count(lines, newline))
+		return i + len(lines), true
 	case len(rest) == s.reader.maxLength:
 		s.breakOff(TooLong, rest)
 		return i, true
@@ -54,53 +58,26 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	return i, false
 }
 
-// textEvent reads an event in the text format.
-func (s *source) textEvent(text []byte) {
-	p := &s.reader.finder.parsers[s.index()]
-	event := appendTextEvent(nil, text)
-	p.checked = true
-	if p.parse(event) != len(event) || !s.reader.finder.take(s, p, s.nesting, event) {
-		s.noteOther(text, bytes.Count(text, newline))
-	}
-	s.endLines(bytes.Count(text, newline))
-	s.within = text[len(text)-1] != '\n'
-}
+// textField matches the beginning of a field, which is indented by two blanks.
+var textField = regexp.MustCompile(`(?m)^  ([^ ].*?) = `)
 
-// appendTextEvent appends the JSON object that an event in the text format
-// stands for.
-func appendTextEvent(dst, text []byte) []byte {
-	dst = append(dst, '{')
-	var key, value []byte
-	hasLines := false // the value has the lines that follow
-	add := func() {
-		if hasLines {
-			value = bytes.TrimSpace(value)
+// textEvent returns the JSON object that an event in the text format stands for.
+func textEvent(text []byte) []byte {
+	object := []byte{'{'}
+	fields := textField.FindAllSubmatchIndex(text, -1)
+	for i, at := range fields {
+		key, value := text[at[2]:at[3]], text[at[1]:]
+		if i+1 < len(fields) {
+			value = text[at[1]:fields[i+1][0]]
 		}
-		if key != nil {
-			if !json.Valid(value) || fieldOf(key) < fieldResult && value[0] != '"' {
-				value, _ = json.Marshal(string(value)) // never fails
-			}
-			dst = append(append(append(strconv.AppendQuote(dst, string(key)), ':'), value...), ',')
+		value, lines, _ := bytes.Cut(value, newline)
+		if value = bytes.TrimSuffix(value, []byte{'\r'}); string(value) == "|" {
+			value = bytes.TrimSpace(bytes.ReplaceAll(lines, []byte("\n      "), newline))
 		}
+		if !json.Valid(value) || fieldOf(key) < fieldResult && value[0] != '"' {
+			value = appendText(nil, value)
+		}
+		object = append(append(append(appendText(object, key), ':'), value...), ',')
 	}
-	for line := range bytes.Lines(text) {
-		if isTextField(line) {
-			add()
-			key, value, _ = bytes.Cut(line[2:], []byte(" = "))
-			value = bytes.TrimRight(value, "\r\n")
-			if hasLines = string(value) == "|"; hasLines {
-				value = nil
-			}
-		} else if hasLines {
-			value = append(value, bytes.TrimPrefix(line, []byte("      "))...)
-		}
-	}
-	add()
-	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
-}
-
-// isTextField reports whether a line begins a field: it is indented by two
-// blanks, no more.
-func isTextField(line []byte) bool {
-	return len(line) > 2 && line[0] == ' ' && line[1] == ' ' && line[2] != ' ' && bytes.Contains(line, []byte(" = "))
+	return append(bytes.TrimSuffix(object, []byte{','}), '}')
 }

@@ -110,12 +110,9 @@ func parseFraction(s []byte) (ns int64, ok bool) {
 	if len(s) == 0 {
 		return 0, true
 	}
-	if s[0] != '.' || len(s) == 1 || len(s) > 10 {
-		return 0, false
-	}
 	ns, end := digits(s, 1)
 	for range 10 - len(s) {
 		ns *= 10
 	}
-	return ns, end == len(s)
+	return ns, s[0] == '.' && len(s) > 1 && len(s) <= 10 && end == len(s)
 }

@@ -44,16 +44,15 @@ func (n nesting) tooDeep() bool {
 // events in them.
 type finder struct {
 	reader *Reader
-	// By nesting. A parser and a stream are used again only when all that they
-	// have read before is dealt with.
+	// By nesting. A parser is used again only when all that it has read before is
+	// dealt with.
 	parsers [maxIndex + 3]parser // the last one is for candidates
-	spare   [maxIndex + 2]source
-	buffers [maxPrefixes + 1][]byte // for lines behind prefixes
 
 	record  record
 	taken   int       // counts events, what is broken, and texts for streams
 	waiting []*source // streams that wait for more
 	name    []byte    // of the last stream
+	prefix  []byte    // the last one of a name
 	names   bool      // name streams even if none waits
 	times   [][]byte  // in the text around the value that is read, the innermost last
 	losses  []uint64  // in the record
@@ -68,8 +67,6 @@ type finder struct {
 func (f *finder) reset() {
 	f.record, f.taken, f.waiting, f.name, f.times, f.losses = record{}, 0, nil, nil, nil, nil
 	f.several, f.candidates, f.inEvent = false, nil, false
-	clear(f.buffers[:])
-	clear(f.spare[:])
 	for i := range f.parsers {
 		p := &f.parsers[i]
 		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
@@ -132,7 +129,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 	f.inEvent = inEvent || isEvent
 	members := p.members[:0]
 	for i := range p.members {
-		if f.mayHold(p, &p.members[i], n, isEvent) {
+		if f.mayHold(p, &p.members[i], isEvent) {
 			members = append(members, p.members[i])
 		}
 	}
@@ -154,11 +151,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 			p.decoded = slices.Grow(p.decoded, len(newline))
 			f.readText(m.key, p.name(m), p.decoded, n)
 		} else {
-			taken, losses := f.taken, len(f.losses)
 			f.readValue(value, p.name(m), p.checked, n)
-			if f.taken == taken && len(f.losses) == losses {
-				m.key.setBarren(value, n)
-			}
 		}
 		f.merge(start, from)
 	}
@@ -172,28 +165,15 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 	}
 }
 
-// mayHold reports whether a member at the level n may hold an event, or a part
-// of a text that waits. The fields of an event do not.
-func (f *finder) mayHold(p *parser, m *member, n nesting, inEvent bool) bool {
+// mayHold reports whether a member may hold an event, or a part of a text that
+// waits. The fields of an event do not.
+func (f *finder) mayHold(p *parser, m *member, inEvent bool) bool {
 	field := m.key.field
 	if field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
 		return false
 	}
-	value, waiting := p.json[m.start:m.end], len(f.waiting) > 0 && !f.inEvent
-	if value[0] == '"' {
-		return waiting || mayBegin(value[1:])
-	}
-	if waiting {
-		return true
-	}
-	if n == m.key.barrenAt && bytes.Equal(value, m.key.barren) {
-		return false
-	}
-	if !mayHoldEvent(value) {
-		m.key.setBarren(value, n)
-		return false
-	}
-	return true
+	value := p.json[m.start:m.end]
+	return len(f.waiting) > 0 && !f.inEvent || value[0] == '"' && mayBegin(value[1:]) || value[0] != '"' && mayHoldEvent(value)
 }
 
 // readValue looks for events in an object or array, at the level n.
@@ -227,14 +207,9 @@ func (f *finder) readObject(p *parser, n nesting, text []byte) {
 }
 
 // readArray looks for events in the elements of an array. If some of them are
-// plain text or numbers, the array is a row of a table, and not a list. Bytes
-// that are written as numbers, as journald does, are a text.
+// plain text or numbers, the array is a row of a table, and not a list.
 func (f *finder) readArray(value, name []byte, n nesting) {
-	if text, ok := bytesOf(value); ok {
-		f.readText(otherKey, name, text, n)
-		return
-	}
-	if object := f.parsers[n.index()].objectIn(value); object[0] == '{' {
+	if object := objectIn(value); object[0] == '{' {
 		f.readValue(object, name, true, n)
 		return
 	}
@@ -294,10 +269,10 @@ func mayBegin(text []byte) bool {
 
 // An object or array of a wrapper that holds an event, the beginning of one, or
 // a line of OPA's decision logger contains one of these texts: the names of an
-// event's members, the logger's name, escapes that may stand for them, the
-// beginning of JSON in a string, or a brace as a number.
+// event's members, the logger's name, escapes that may stand for them, or the
+// beginning of JSON in a string.
 var (
-	signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`"decision_logs"`), []byte(`\u`), []byte(`"{`), []byte(`"[`), []byte("123,")}
+	signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`"decision_logs"`), []byte(`\u`), []byte(`"{`), []byte(`"[`)}
 	names = signs[:3]
 )
 
@@ -305,30 +280,6 @@ func mayHoldEvent(text []byte) bool { return containsAny(text, signs) }
 
 func containsAny(text []byte, words [][]byte) bool {
 	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(text, word) })
-}
-
-// longestBarren limits the length of a value without an event that a key
-// remembers, in bytes. Most wrappers have the metadata of the wrapper before.
-const longestBarren = 4 << 10
-
-func (k *key) setBarren(value []byte, n nesting) {
-	if k != otherKey && len(value) <= longestBarren {
-		k.barren, k.barrenAt = append(k.barren[:0], value...), n
-	}
-}
-
-// bytesOf returns the text that an array of numbers below 256 stands for.
-func bytesOf(array []byte) (text []byte, ok bool) {
-	if i := skipSpace(array, 1); !isDigit(array[i]) {
-		return nil, false
-	}
-	ok = true
-	EachElement(array, func(e []byte) {
-		n, end := digits(e, 0)
-		ok = ok && end == len(e) && n < 256
-		text = append(text, byte(n))
-	})
-	return text, ok
 }
 
 // speakers are the members of a wrapper that name the process that has written

@@ -22,7 +22,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 )
 
@@ -58,12 +57,10 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 			r.of = -1
 		}
 	}
-	workers, groups := make([]*worker, o.Workers), make([]*groupby.Groups, o.Workers)
+	workers := make([]*worker, o.Workers)
 	for i := range workers {
 		workers[i] = newWorker(r)
-		groups[i] = workers[i].sum.groups
 	}
-	groupby.ShareRoom(groups...)
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		wg.Go(func() {
