@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"strconv"
 	"strings"
@@ -208,33 +207,6 @@ var behaviours = []behaviour{
 			s.check()
 			s.check()
 			s.check() // from a cache, if there is one
-		},
-	},
-	{
-		name: "random calls",
-		rule: "Each output includes every earlier update, even if the update changes only a small part of a text.",
-		check: func(s *script) {
-			rng := rand.New(rand.NewPCG(6, 7))
-			for range 300 {
-				name := oddNames[rng.IntN(9)]
-				switch rng.IntN(4) {
-				case 0:
-					s.counter(name).add(1 << rng.IntN(64))
-				case 1:
-					s.timer(name).start()
-					sleep(1 << rng.IntN(40))
-					s.timer(name).stop()
-				default: // sometimes many values, which overflow the reservoir after some rounds
-					values := make([]int64, rng.IntN(1<<rng.IntN(10)))
-					for i := range values {
-						values[i] = rng.Int64() >> (12 + rng.IntN(50))
-					}
-					s.histogram(name).update(values...)
-				}
-				if rng.IntN(3) == 0 {
-					s.check()
-				}
-			}
 		},
 	},
 }

@@ -76,25 +76,6 @@ var realTimeBehaviours = []behaviour{
 		},
 	},
 	{
-		name: "concurrent counts",
-		rule: "Goroutines that only count lose no count.",
-		check: func(s *script) {
-			const goroutines, n = 4, 300_000 // so many take long enough for the goroutines to overlap
-			c, h := s.Counter("c"), s.Histogram("h")
-			inParallel(goroutines, func(int) {
-				for range 10 * n { // is faster
-					c.Incr()
-				}
-				for range n {
-					h.Update(5)
-				}
-			})
-			if c.Value() != uint64(goroutines*10*n) || h.Value().(map[string]any)["count"] != int64(goroutines*n) {
-				s.Errorf("the counter is %v, and the histogram %v, want %d and %d values", c.Value(), h.Value(), goroutines*10*n, goroutines*n)
-			}
-		},
-	},
-	{
 		name: "concurrent values",
 		rule: "A histogram loses and changes none of its first 1,028 values, whichever goroutine records them.",
 		check: func(s *script) {
