@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,53 +26,6 @@ func collector(t testing.TB, r *rollup.Rollup, o prom.Options) *prom.Collector {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// TestConcurrent scrapes in several goroutines while others record. Totals must
-// never fall, and the last ones must be exact.
-func TestConcurrent(t *testing.T) {
-	t.Parallel()
-	const writers, scrapers, decisions = 2, 3, 10_000
-	r := newRollup(t, rollup.Options{})
-	registry := newRegistry(t, r, prom.Options{})
-	totals := func(f families) (n float64, samples uint64) {
-		for _, m := range f["opa_decisions_total"].GetMetric() {
-			n += m.GetCounter().GetValue()
-		}
-		for _, m := range f["opa_decision_stage_duration_seconds"].GetMetric() {
-			decodeSpans(t, m.GetHistogram())
-			samples += m.GetHistogram().GetSampleCount()
-		}
-		return n, samples
-	}
-	var recording, scraping sync.WaitGroup
-	var done atomic.Bool
-	for range writers {
-		recording.Go(func() {
-			for i := range decisions {
-				r.Add(rollup.Decision{Path: fmt.Sprint("p", i%7), Outcome: outcome.Outcome(i % 6), Numbers: numbers(map[string]int64{"timer_server_handler_ns": int64(i + 1)})})
-			}
-		})
-	}
-	for range scrapers {
-		scraping.Go(func() {
-			var before families
-			for !done.Load() {
-				f := gather(t, registry)
-				n, samples := totals(before)
-				if n2, samples2 := totals(f); n2 < n || samples2 < samples {
-					t.Errorf("%v decisions and %d samples after %v and %d", n2, samples2, n, samples)
-				}
-				before = f
-			}
-		})
-	}
-	recording.Wait()
-	done.Store(true)
-	scraping.Wait()
-	if n, samples := totals(gather(t, registry)); n != writers*decisions || samples != writers*decisions {
-		t.Errorf("%v decisions and %d samples, want %d", n, samples, writers*decisions)
-	}
 }
 
 // TestWrite checks that a metric is the same each time it is written, even
