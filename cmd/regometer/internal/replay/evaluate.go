@@ -150,11 +150,7 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*rego.PreparedEv
 	labels := map[string]any{}
 	if e.asksRuntime {
 		key += " " + string(d.labels)
-		if d.labels != nil {
-			if err := util.UnmarshalJSON(d.labels, &labels); err != nil {
-				return nil, err
-			}
-		}
+		_ = util.UnmarshalJSON(d.labels, &labels) // what is no object has no labels
 	}
 	if query, ok := e.queries.Get(key); ok {
 		return query, nil
@@ -163,10 +159,7 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*rego.PreparedEv
 	if err != nil {
 		return nil, err
 	}
-	runtime, err := ast.InterfaceToValue(map[string]any{"config": map[string]any{"labels": labels}, "env": map[string]any{}, "version": labels["version"]})
-	if err != nil {
-		return nil, err
-	}
+	runtime := ast.MustInterfaceToValue(map[string]any{"config": map[string]any{"labels": labels}, "env": map[string]any{}, "version": labels["version"]})
 	query, err := rego.New(
 		rego.Compiler(e.compiler), rego.Store(e.store), rego.ParsedQuery(body), rego.Runtime(ast.NewTerm(runtime)),
 		rego.UnsafeBuiltins(map[string]struct{}{ast.HTTPSend.Name: {}}), // in queries only, as in a server

@@ -77,8 +77,7 @@ type meter struct {
 // of it, such as a comprehension.
 type call struct {
 	query uint64
-	frame *frame
-	at    *line
+	at    *line // in it
 }
 
 // A site is what the tracer knows about an expression.
@@ -109,7 +108,7 @@ func (t *tracer) begin(path string, decisions float64) {
 	t.decisions = decisions
 	t.reached = t.reached[:0]
 	t.at = t.query.line(1, "")
-	t.stack = append(t.stack[:0], call{frame: &t.query.frame, at: t.at})
+	t.stack = append(t.stack[:0], call{at: t.at})
 	t.start, t.last = time.Time{}, 0
 }
 
@@ -150,10 +149,10 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 			s.count(*e.Ref, t.decisions)
 			return
 		}
-		if s.line == nil || s.line.frame != top.frame {
-			s.line = top.at
-			if expr.Location != nil && top.frame.rule != queryRule {
-				s.line = top.frame.line(expr.Location.Row, s.builtin)
+		if s.line == nil || s.line.frame != at.frame {
+			s.line = at
+			if expr.Location != nil && at.rule != queryRule {
+				s.line = at.frame.line(expr.Location.Row, s.builtin)
 			}
 		}
 		at, top.at = s.line, s.line
@@ -192,12 +191,10 @@ func (t *tracer) enter(e *topdown.Event) {
 	for len(t.stack) > 1 && t.top().query > e.ParentID {
 		t.stack = t.stack[:len(t.stack)-1]
 	}
-	from := t.top()
-	next := call{e.QueryID, from.frame, from.at}
+	at := t.top().at
 	if rule, ok := e.Node.(*ast.Rule); ok {
 		if number, ok := t.policy.numbers[rule]; ok {
-			next.frame = t.callee(from.at, number)
-			next.at = next.frame.line(rule.Location.Row, "")
+			at = t.callee(at, number).line(rule.Location.Row, "")
 			if e.Op == topdown.EnterOp {
 				t.rules[number].evaluated += t.decisions
 			}
@@ -205,10 +202,9 @@ func (t *tracer) enter(e *topdown.Event) {
 	}
 	// An expression comes first if its query has ended and goes on without a redo.
 	if expr, ok := e.Node.(*ast.Expr); ok && t.sites[expr] != nil && t.sites[expr].line != nil {
-		next.at = t.sites[expr].line
-		next.frame = next.at.frame
+		at = t.sites[expr].line
 	}
-	t.stack = append(t.stack, next)
+	t.stack = append(t.stack, call{e.QueryID, at})
 }
 
 // callee returns the frame of a rule that a line needs.
