@@ -337,26 +337,32 @@ func TestTwoOPAs(t *testing.T) {
 func TestTwoOPAsShareRoom(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
-	first := newRecorder(t, registry, withMaxPaths(2), compile(t, rules("a", "b")))
-	second := newRecorder(t, registry, withMaxPaths(2), compile(t, "package q\nx := input.x"))
-	for _, path := range []string{"p/a", "/", "p/b"} {
-		first.ask(path)
+	allow := func(names ...string) *settings {
+		c := withMaxPaths(2)
+		c.Paths.Allow = names
+		return c
 	}
+	first, second := newRecorder(t, registry, allow("former"), nil), newRecorder(t, registry, allow("b"), nil)
+	first.ask("former")
+	first.ask("/")
 	first.askQuery()
-	second.ask("q/x")
-	first.checkSeries(t, "(data) (query) other p/a p/b")
-	checkSum(t, registry, "opa_decision_label_overflow_total", map[string]string{"kind": "path"}, 1)
-	first.activate(compile(t, rules("a")))
-	second.ask("q/x")
-	first.checkSeries(t, "(data) (query) other p/a q/x")
-	second.stop()
-	first.activate(compile(t, rules("a", "b")))
-	first.ask("p/b")
-	first.checkSeries(t, "(data) (query) other p/a p/b")
+	if err := first.configure(allow("a")); err != nil {
+		t.Fatal(err)
+	}
+	second.ask("b")
+	first.ask("a")
+	first.checkSeries(t, "(data) (query) a b")
+	if err := second.configure(allow("b", "c")); err != nil {
+		t.Fatal(err)
+	}
+	second.ask("c")
+	first.checkSeries(t, "(data) (query) a b other")
 	checkDecisions(t, registry, "opa", rollup.Other, 1)
+	checkSum(t, registry, "opa_decision_label_overflow_total", map[string]string{"kind": "path"}, 1)
 	first.stop()
-	first.ask("p/a")
-	checkDecisions(t, registry, "opa", "p/a", -1)
+	second.stop()
+	first.ask("a")
+	checkDecisions(t, registry, "opa", "a", -1)
 }
 
 // Rules that come without notice, as OPA's external sources bring them, are

@@ -382,55 +382,6 @@ func TestServers(t *testing.T) {
 	})
 }
 
-// Senders get as much to a slow target as without the collector: nothing is
-// refused, and nothing comes twice. The same holds after an outage.
-func TestThroughput(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		senders            int
-		every, lasts, slow time.Duration
-		processors         int
-		outage             time.Duration
-	}{
-		{10, time.Second, 12 * time.Second, 300 * time.Millisecond, 1, 0},
-		{15, 2 * time.Second, 16 * time.Second, 1500 * time.Millisecond, 2, 0},
-		{60, 5 * time.Second, 20 * time.Second, 500 * time.Millisecond, 2, 0},
-		{200, 5 * time.Second, 20 * time.Second, 500 * time.Millisecond, 2, 0},
-		{200, 10 * time.Second, 20 * time.Second, 2 * time.Second, 2, 0},
-		{20, 5 * time.Second, 60 * time.Second, 100 * time.Millisecond, 2, 40 * time.Second},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			begin := time.Now()
-			c := newCollector(Options{Forward: forwardTo(func(*http.Request) int {
-				if time.Since(begin) < test.outage {
-					return 0
-				}
-				time.Sleep(test.slow)
-				return 200
-			})})
-			c.places = make(chan struct{}, test.processors)
-			var senders sync.WaitGroup
-			for sender := range test.senders {
-				senders.Go(func() {
-					for at := time.Duration(0); at < test.lasts; at += test.every {
-						time.Sleep(time.Until(begin.Add(at)))
-						for send(c, events(fmt.Sprint(sender, "-", at), 20)) != 200 {
-							time.Sleep(time.Second)
-						}
-					}
-				})
-			}
-			senders.Wait()
-			bodies, refused := float64(test.senders)*float64(test.lasts/test.every), tallyOf(c)["refused target"]
-			if took := time.Since(begin); took > test.lasts+test.slow || (refused > 0) != (test.outage > 0) {
-				t.Errorf("%+v: all is there after %v, and %v bodies are refused", test, took, refused)
-			}
-			// No body is repeated.
-			check(t, c, tally{"counted": bodies, "decisions": 20 * bodies, "servers": 1, "target 2xx": bodies, "refused target": refused, "target none": refused})
-		})
-	}
-}
-
 // What waits is bounded. Beyond the bound, bodies are refused before anything
 // goes to the target. What no longer waits is given back.
 func TestWaiting(t *testing.T) {
