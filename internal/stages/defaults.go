@@ -122,6 +122,6 @@ func ErrorCodes() []string { return slices.Clone(errorCodes) }
 
 // ErrorTotal counts decisions of logs that ended in an error with this code.
 type ErrorTotal struct {
-	Code  string
-	Total uint64
+	Code  string `json:"code"`
+	Total uint64 `json:"count"`
 }

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -50,18 +49,13 @@ type savedTable struct {
 // savedSlice is each other line: a slice of time of a group. The first one has
 // the errors and the sizes of the group.
 type savedSlice struct {
-	Table         string        `json:"table"`
-	Key           string        `json:"key"`
-	From          int64         `json:"from,omitzero"`
-	To            int64         `json:"to,omitzero"`
-	Errors        []savedError  `json:"errors,omitempty"`
-	Sizes         groupby.Sizes `json:"sizes,omitzero"`
+	Table         string              `json:"table"`
+	Key           string              `json:"key"`
+	From          int64               `json:"from,omitzero"`
+	To            int64               `json:"to,omitzero"`
+	Errors        []stages.ErrorTotal `json:"errors,omitempty"`
+	Sizes         groupby.Sizes       `json:"sizes,omitzero"`
 	groupby.Slice `json:",inline"`
-}
-
-type savedError struct {
-	Code  string `json:"code"`
-	Total uint64 `json:"count"`
 }
 
 // savedSample has the hash, the time, how long the decision took, whether it has
@@ -70,16 +64,15 @@ type savedError struct {
 type savedSample [7 + parts + sampledNames]int64
 
 type savedStage struct {
-	Stage      string         `json:"stage"`
-	Self       groupby.Sum    `json:"self"`
-	Unfinished uint64         `json:"unfinished,omitzero"`
-	Min        int64          `json:"min,omitzero"`
-	Max        int64          `json:"max,omitzero"`
-	Sum        groupby.Sum    `json:"sum"`
-	Buckets    jsontext.Value `json:"buckets"` // a list of the index and the count of each that is not empty
+	Stage      string      `json:"stage"`
+	Self       groupby.Sum `json:"self"`
+	Unfinished uint64      `json:"unfinished,omitzero"`
+	Min        int64       `json:"min,omitzero"`
+	Max        int64       `json:"max,omitzero"`
+	Sum        groupby.Sum `json:"sum"`
+	Buckets    [][2]int64  `json:"buckets"` // the index and the count of each that is not empty
 
-	numbers []int64  // of Buckets
-	counts  []uint64 // of all buckets from the first on
+	counts []uint64 // of all buckets from the first on
 }
 
 var marshalers = json.WithMarshalers(json.MarshalToFunc(writeStage))
@@ -102,10 +95,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 	enc.Reset(&limitedWriter{w, maxJSON}, jsontext.AllowInvalidUTF8(true))
 	for _, t := range tables {
 		for g := range t.All(true) {
-			line := savedSlice{Table: t.name, Key: g.Key, From: g.First, To: g.Last, Sizes: g.Sizes}
-			for _, e := range g.Errors {
-				line.Errors = append(line.Errors, savedError(e))
-			}
+			line := savedSlice{Table: t.name, Key: g.Key, From: g.First, To: g.Last, Errors: g.Errors, Sizes: g.Sizes}
 			for _, line.Slice = range g.Slices {
 				if err := json.MarshalEncode(enc, &line, marshalers); err != nil {
 					return err
@@ -124,7 +114,7 @@ func unmarshalers(left *uintptr) json.Options {
 	return json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
 		limited[Problem](left), limited[Place](left), limited[occurrences](left), limited[string](left), limited[Member](left),
 		limited[savedSample](left), limited[[]byte](left), limited[SlowDecision](left), limited[StageTime](left), limited[savedTable](left),
-		limited[savedError](left), limited[groupby.Stage](left), limited[groupby.Counter](left), json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *groupby.Stage) error {
+		limited[stages.ErrorTotal](left), limited[[2]int64](left), limited[groupby.Stage](left), limited[groupby.Counter](left), json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *groupby.Stage) error {
 			err := memory.read(dec, to)
 			if size := uintptr(8 * len(memory.counts)); err == nil && size <= *left {
 				*left -= size
@@ -228,26 +218,21 @@ func (x *Data) insert(line *savedSlice) error {
 	if i < 0 {
 		return fmt.Errorf("there is no table %.80q", line.Table)
 	}
-	g := groupby.Group{Key: line.Key, First: line.From, Last: line.To, Sizes: line.Sizes, Slices: []groupby.Slice{line.Slice}}
-	for _, e := range line.Errors {
-		g.Errors = append(g.Errors, stages.ErrorTotal(e))
-	}
-	return tables[i].Insert(&g)
+	return tables[i].Insert(&groupby.Group{
+		Key: line.Key, First: line.From, Last: line.To, Errors: line.Errors, Sizes: line.Sizes, Slices: []groupby.Slice{line.Slice},
+	})
 }
 
 func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {
 	d := &s.Durations
-	text := []byte{'['}
+	saved := savedStage{Stage: s.Name, Self: s.Self, Unfinished: s.Unfinished, Min: d.Min(), Max: d.Max(), Sum: s.Took()}
 	first, counts := d.Buckets()
 	for i, n := range counts {
 		if n > 0 {
-			text = fmt.Appendf(text, "%d,%d,", first+i, n)
+			saved.Buckets = append(saved.Buckets, [2]int64{int64(first + i), int64(n)})
 		}
 	}
-	text = append(bytes.TrimSuffix(text, []byte{','}), ']')
-	return json.MarshalEncode(enc, &savedStage{
-		Stage: s.Name, Self: s.Self, Unfinished: s.Unfinished, Min: d.Min(), Max: d.Max(), Sum: s.Took(), Buckets: text,
-	})
+	return json.MarshalEncode(enc, &saved)
 }
 
 // maxBuckets limits the buckets of a histogram.
@@ -256,20 +241,17 @@ var maxBuckets = groupby.Layout.MaxBuckets
 // read reads a stage, in the memory of s. It fails unless the indices of the
 // buckets ascend within maxBuckets, and no count is 0.
 func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
-	*s = savedStage{Buckets: s.Buckets[:0], numbers: s.numbers[:0], counts: s.counts[:0]}
+	*s = savedStage{Buckets: s.Buckets[:0], counts: s.counts[:0]}
 	if err := json.UnmarshalDecode(dec, s); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(s.Buckets, &s.numbers); err != nil {
-		return err
-	}
 	first := 0
-	for b := range slices.Chunk(s.numbers, 2) {
-		if len(s.counts) == 0 {
+	for i, b := range s.Buckets {
+		if i == 0 {
 			first = int(b[0])
 		}
 		at := b[0] - int64(first)
-		if len(b) < 2 || b[1] < 1 || at < int64(len(s.counts)) || at >= int64(maxBuckets) {
+		if b[1] < 1 || at < int64(len(s.counts)) || at >= int64(maxBuckets) {
 			return fmt.Errorf("stage %.80q: the indices of buckets must ascend, within %d buckets, and have counts", s.Stage, maxBuckets)
 		}
 		s.counts = append(append(s.counts, make([]uint64, int(at)-len(s.counts))...), uint64(b[1]))

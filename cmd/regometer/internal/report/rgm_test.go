@@ -102,7 +102,7 @@ const (
 		`"sample_limit":4503599627370496,"slowest":{"limit":1},"tables":[{"table":"groups",` + tableJSON + `,{"table":"revisions",` + tableJSON + "]}\n" + sliceJSON + "\n"
 	sliceJSON = `{"table":"groups","key":"k","from":-20,"to":-19,"errors":[{"code":"internal_error","count":1}],"begin":-120000000000,"outcomes":[1,0,0,0,0,0],` +
 		`"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
-	stageJSON = `{"stage":"rego_query_eval","self":1000000000,"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[0,1]}`
+	stageJSON = `{"stage":"rego_query_eval","self":1000000000,"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[[0,1]]}`
 	aKey      = `"//////////+AAAAAAAAAAA=="`
 )
 
@@ -212,8 +212,8 @@ func TestLoadErrors(t *testing.T) {
 		{`[0,1]`, `[0,0]`, "have counts"},
 		{`[0,1]`, `[0,1.0]`, "invalid syntax"},
 		{`[0,1]`, `[0]`, "damaged"},
-		{`[0,1]`, `[0,1,0,1]`, "ascend"},
-		{`[0,1]`, `[0,1,2048,1]`, "within 2048"},
+		{`[0,1]`, `[0,1],[0,1]`, "ascend"},
+		{`[0,1]`, `[0,1],[2048,1]`, "within 2048"},
 		{`[0,1]`, `[1,1]`, "smallest"},
 		{`[0,1]`, `[0,18446744073709551615]`, "out of range"},
 		{`[0,1]`, `7`, "unmarshal JSON number into"},

@@ -29,7 +29,7 @@ func TestLimitOfJSON(t *testing.T) {
 	}
 	before := maxLine
 	defer func() { maxLine = before }()
-	wide := strings.NewReplacer(`"max":1000000000,"sum":1000000000`, `"max":32000000000,"sum":33000000000`, `[0,1]`, `[0,1,160,1]`).Replace(small)
+	wide := strings.NewReplacer(`"max":1000000000,"sum":1000000000`, `"max":32000000000,"sum":33000000000`, `[0,1]`, `[0,1],[160,1]`).Replace(small)
 	for _, c := range []struct {
 		limit   uintptr
 		text    string
