@@ -15,11 +15,10 @@ func newMergeCommand() *cobra.Command {
 	var out reportOutput
 	var unique bool
 	cmd := &cobra.Command{
-		Use:   "merge FILE.rgm|FOLDER ...",
+		Use:   "merge FILE.rgm ...",
 		Short: "Merge saved reports into one",
 		Long: `Reads reports that "regometer report --save" saved, on any number of machines, and
-prints the report of all their logs. A folder stands for the files in it that are called
-.rgm.
+prints the report of all their logs.
 
 All reports must be saved with the same --by and --slowest. The command reads a file
 only once, even if the file is named twice. It fails if a file is damaged, or was saved
@@ -28,7 +27,7 @@ in the format of another version. A finding says how many decisions several repo
 ` + outputHelp,
 		Example: `  regometer merge monday.rgm tuesday.rgm
   regometer merge --format json hosts/*.rgm > report.json
-  regometer merge --save week.rgm --top 5 days/`,
+  regometer merge --save week.rgm --top 5 days/*.rgm`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if unique {

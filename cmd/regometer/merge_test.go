@@ -85,7 +85,6 @@ func TestMerge(t *testing.T) {
 	for args, want := range map[string]string{
 		"merge week.rgm hour.rgm":      "hour.rgm cannot be merged",
 		"compare --unique a.rgm a.log": "a.rgm: --unique does not work with saved reports",
-		"report week.rgm":              "regometer merge",
 		"report --save . a.log":        "is a folder",
 	} {
 		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != exitFailure || stdout != "" || !strings.Contains(stderr, want) {

@@ -146,13 +146,15 @@ func (c *Comparison) summary() string {
 
 // claim returns what the intervals claim, and how to see more.
 func (c *Comparison) claim() string {
-	claim := fmt.Sprintf("There are %s. On average, at most %.0f %% of the changes are noise.",
-		text.Plural(c.Intervals, "interval"), 100*(1-confidence))
+	var claim string
+	if c.Intervals > 0 {
+		claim = fmt.Sprintf("There are %s. On average, at most %.0f %% of the changes are noise. ", text.Plural(c.Intervals, "interval"), 100*(1-confidence))
+	}
 	if few := count(c.Decisions, TooLittle) + count(c.Stages, TooLittle); few > 0 {
-		claim += " Not judged, for lack of data: " + text.Plural(few, "row") +
+		claim += "Not judged, for lack of data: " + text.Plural(few, "row") +
 			". Compare longer logs, or look closer at fewer rows: see `--path`."
 	}
-	return claim
+	return strings.TrimSpace(claim)
 }
 
 // verdict says whether a threshold is exceeded.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -103,31 +102,16 @@ func load(r io.Reader) (*Data, error) {
 // IsSaved reports whether a file begins like a saved report of any version.
 func IsSaved(file string) bool { return strings.HasPrefix(outfile.Head(file), savedMagic) }
 
-// LoadAll loads files, and those in folders, and merges them. It reads a file
-// only once, even if two names or a link lead to it.
-func LoadAll(files ...string) (*Data, error) {
-	var all *Data
+// LoadAll loads files and merges them. It reads a file only once, even if two
+// names or a link lead to it.
+func LoadAll(files ...string) (all *Data, err error) {
 	var inputs []InputFile
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err != nil {
 			return nil, err
 		}
-		if !info.IsDir() {
-			inputs = append(inputs, InputFile{file, info})
-			continue
-		}
-		names, _ := fs.Glob(os.DirFS(file), "*.rgm") // the pattern is valid
-		for _, name := range names {
-			name = filepath.Join(file, name)
-			if info, err = os.Stat(name); err != nil {
-				return nil, err
-			}
-			inputs = append(inputs, InputFile{name, info})
-		}
-		if names == nil {
-			return nil, fmt.Errorf("the folder %s has no file .rgm: name files that regometer report --save wrote, or a folder with them", file)
-		}
+		inputs = append(inputs, InputFile{file, info})
 	}
 	for _, file := range unique(inputs) {
 		x, err := Load(file.Name)
@@ -139,9 +123,6 @@ func LoadAll(files ...string) (*Data, error) {
 		} else if err := all.Merge(x); err != nil {
 			return nil, fmt.Errorf("%s and %s cannot be merged: %w", files[0], file.Name, err)
 		}
-	}
-	if all == nil {
-		return nil, errors.New("no saved reports: name files that regometer report --save wrote")
 	}
 	return all, nil
 }
