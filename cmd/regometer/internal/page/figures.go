@@ -17,7 +17,6 @@ import (
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
-	"github.com/regometer/regometer/outcome"
 )
 
 // The style sheet has a colour for light pages and one for dark pages for each
@@ -244,8 +243,8 @@ func (v view) writeOutcomes() {
 		var h [outcomes]float64
 		all := 0.0
 		for o, n := range s.Outcomes {
-			h[o] = float64(n) / width
-			all += h[o]
+			all += float64(n) / width
+			h[o] = all
 		}
 		begins, heights, most = append(begins, seconds(s.Begin)), append(heights, h), max(most, all)
 	}
@@ -253,17 +252,12 @@ func (v view) writeOutcomes() {
 		v.Prose("No decision has a time.")
 		return
 	}
-	highest, raised := stack(heights, most*sliver)
-	f := figure{Legend: v.shares(false), Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", text.LongDuration(float64(v.Width)), threeDigits(most))}
-	if raised {
-		f.Note += fmt.Sprintf(" Undefined, failed and cancelled decisions take at least %g %% of the height, so that a few can be seen.", 100*sliver)
-	}
-	f.Note += v.marksNote()
+	f := figure{Legend: v.shares(false), Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", text.LongDuration(float64(v.Width)), threeDigits(most)) + v.marksNote()}
 	text := "Outcomes over time, stacked: " + f.Note
 	for _, e := range f.Legend {
 		text += " " + e.Text + "."
 	}
-	y := chart.Amounts(highest, threeDigits)
+	y := chart.Amounts(most, threeDigits)
 	y.Label = "decisions a second"
 	v.add(block{Figures: []figure{f.draw(text, func(to chart.Format) *chart.Chart {
 		c := chart.New(to, chart.Times(begins[0], begins[len(begins)-1]+width, to.Ticks), y)
@@ -285,27 +279,6 @@ func threeDigits(v float64) string {
 		return text.Count(uint64(min(math.Round(v), 1e18)))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
-}
-
-// sliver is the least height of an outcome without a result, as a share of the
-// highest rate.
-const sliver = 0.02
-
-// stack puts the outcomes of each slice on top of one another. It raises those
-// without a result to the least height, and says whether it has raised any.
-func stack(heights [][len(report.Group{}.Outcomes)]float64, least float64) (highest float64, raised bool) {
-	for i := range heights {
-		top, h := 0.0, &heights[i]
-		for o := range h {
-			if h[o] > 0 && h[o] < least && outcome.Outcome(o) >= outcome.Undefined {
-				h[o], raised = least, true
-			}
-			top += h[o]
-			h[o] = top
-		}
-		highest = max(highest, top)
-	}
-	return highest, raised
 }
 
 // stairs returns the outline of the area below a height in each slice of time.

@@ -110,19 +110,6 @@ func TestOutcomesCover(t *testing.T) {
 	}
 }
 
-// A few decisions without a result are high enough to be seen. The others keep
-// their height.
-func TestStack(t *testing.T) {
-	heights := [][6]float64{{1, 0, 2, 0, 100, 0}, {1, 0, 0, 0.5, 0.5, 0}}
-	highest, raised := stack(heights, 2)
-	if want := [][6]float64{{1, 1, 3, 3, 103, 103}, {1, 1, 1, 3, 5, 5}}; !slices.Equal(heights, want) || highest != 103 || !raised {
-		t.Errorf("heights %v up to %v, raised: %v; want %v", heights, highest, raised, want)
-	}
-	if _, raised := stack([][6]float64{{0.1, 1, 1, 0, 3, 3}}, 2); raised {
-		t.Error("the height of an outcome with a result is raised")
-	}
-}
-
 // The charts over time have a line where the text of a finding names a time.
 func TestMarks(t *testing.T) {
 	r := example(t)
