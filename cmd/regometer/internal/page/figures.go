@@ -252,7 +252,7 @@ func (v view) writeOutcomes() {
 		v.Prose("No decision has a time.")
 		return
 	}
-	f := figure{Legend: v.shares(false), Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", text.LongDuration(float64(v.Width)), threeDigits(most)) + v.marksNote()}
+	f := figure{Legend: v.shares(), Note: fmt.Sprintf("Each step is %s. The highest rate was %s decisions a second.", text.LongDuration(float64(v.Width)), threeDigits(most)) + v.marksNote()}
 	text := "Outcomes over time, stacked: " + f.Note
 	for _, e := range f.Legend {
 		text += " " + e.Text + "."

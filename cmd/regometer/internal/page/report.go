@@ -139,19 +139,14 @@ func (v view) writeFacts() {
 		facts = append(facts, fact{"Total time", text.LongDuration(all), "of all decisions"})
 	}
 	v.add(block{Facts: facts})
-	v.add(block{Legend: v.shares(true)})
+	v.add(block{Legend: v.shares()})
 }
 
-// shares returns the outcomes of all decisions with their shares, and with their
-// numbers if counted.
-func (v view) shares(counted bool) (all []entry) {
+// shares returns the outcomes of all decisions with their shares and numbers.
+func (v view) shares() (all []entry) {
 	for o, n := range v.Total.Outcomes {
 		if n > 0 {
-			e := entry{inkOf(o), wordOf(o) + " " + text.Percent(report.Ratio(n, v.Total.Decisions))}
-			if counted {
-				e.Text += " (" + text.Count(n) + ")"
-			}
-			all = append(all, e)
+			all = append(all, entry{inkOf(o), wordOf(o) + " " + text.Percent(report.Ratio(n, v.Total.Decisions)) + " (" + text.Count(n) + ")"})
 		}
 	}
 	return all
