@@ -114,6 +114,6 @@ func medianOf(before, after []*exphist.Snapshot) (d contrast.Difference) {
 }
 
 // nearest returns the quantile of sorted values at nearest rank, 0 < q ≤ 1.
-func nearest(sorted []float64, q float64) float64 {
+func nearest[T int64 | float64](sorted []T, q float64) T {
 	return sorted[int(math.Ceil(q*float64(len(sorted))))-1]
 }

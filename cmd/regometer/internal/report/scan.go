@@ -22,7 +22,7 @@ type scan struct {
 	every    []int32 // the indices of events
 	bin      []uint8 // of each event: its slice of time
 	values   [attributes][]value
-	pairs    []subject // the paths of servers and clients with most decisions
+	targets  []target
 	servers  *servers
 	xlogx    []float64
 	complete bool    // all decisions with a time are in the sample
@@ -53,6 +53,13 @@ const (
 	pairLeast = 200 // decisions of a path and a server or client
 	pairMost  = 64  // such pairs
 )
+
+// A target is what a search looks at: a name, or the pair of a path and a server
+// or client. It is compared with a parent: all, or the path.
+type target struct {
+	subject, parent subject
+	events          []int32 // the indices of its decisions
+}
 
 // subject has the names of the decisions of a cluster. Most are anyName.
 type subject [attributes]int32
@@ -132,52 +139,63 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
 	}
 	s.setOver()
-	s.setPairs()
+	s.setTargets()
 	return s
 }
 
-// setPairs finds the pairs of a path and a server or a client.
-func (s *scan) setPairs() {
-	decisions := map[subject]int{}
-	for _, a := range []int{ofServer, ofClient} {
-		for i := range s.events {
-			if e := &s.events[i]; len(s.values[a]) > 1 && len(s.values[a][e.names[a]].events) >= pairLeast {
-				pair := all
-				pair[ofPath], pair[a] = e.names[ofPath], e.names[a]
-				decisions[pair]++
+// setTargets finds the targets.
+func (s *scan) setTargets() {
+	var pairs []target
+	for a, values := range s.values {
+		for n, v := range values {
+			// What differs with the first revision came with another one.
+			if len(values) < 2 || len(v.events) < scanLeast || a == ofRevision && n == 0 || v.name == "" && a != ofPath && a != ofClient {
+				continue
+			}
+			sub := all
+			sub[a] = int32(n)
+			s.targets = append(s.targets, target{sub, all, v.events})
+			if a != ofServer && a != ofClient || len(v.events) < pairLeast {
+				continue
+			}
+			paths := make([][]int32, len(s.values[ofPath]))
+			for _, i := range v.events {
+				path := s.events[i].names[ofPath]
+				paths[path] = append(paths[path], i)
+			}
+			for path, events := range paths {
+				if len(events) >= pairLeast {
+					pair, parent := sub, all
+					pair[ofPath], parent[ofPath] = int32(path), int32(path)
+					pairs = append(pairs, target{pair, parent, events})
+				}
 			}
 		}
 	}
-	for pair, n := range decisions {
-		if n >= pairLeast {
-			s.pairs = append(s.pairs, pair)
-		}
-	}
-	slices.SortFunc(s.pairs, func(a, b subject) int {
-		return cmp.Or(cmp.Compare(decisions[b], decisions[a]), slices.Compare(a[:], b[:]))
-	})
-	s.pairs = s.pairs[:min(len(s.pairs), pairMost)]
+	slices.SortStableFunc(pairs, func(a, b target) int { return cmp.Compare(len(b.events), len(a.events)) })
+	s.targets = append(s.targets, pairs[:min(len(pairs), pairMost)]...)
 }
 
 // setOver sets the durations relative to those of the path.
 func (s *scan) setOver() {
 	for _, path := range s.values[ofPath] {
-		var logs []float64
+		var known []int64
 		for _, i := range path.events {
 			if e := &s.events[i]; e.took > 0 {
-				e.over = math.Log(float64(e.took))
-				logs = append(logs, e.over)
+				known = append(known, e.took)
 			}
 		}
-		if len(logs) < scanLeast {
+		if len(known) < scanLeast {
 			continue
 		}
-		slices.Sort(logs)
-		fast := nearest(logs, 0.1)
-		top := max(nearest(logs, topShare), fast+math.Log(topTimes))
+		slices.Sort(known)
+		fast := nearest(known, 0.1)
+		top := max(nearest(known, topShare), topTimes*fast)
 		for _, i := range path.events {
 			e := &s.events[i]
-			e.over, e.known, e.top = e.over-fast, e.took > 0, e.over > top
+			if e.known, e.top = e.took > 0, e.took > top; e.known {
+				e.over = math.Log(float64(e.took) / float64(fast))
+			}
 		}
 	}
 }
@@ -201,29 +219,25 @@ type feature struct {
 	over    float64         // of slow decisions: event.over is above this
 	rare    bool            // of slow decisions: those of event.top
 	outcome outcome.Outcome // of shifted
-	names   []int           // the attributes that clusters of this kind have
 }
 
-var (
-	anyone   = []int{ofPath, ofServer, ofClient, ofRevision, ofKey}
-	features = []feature{
-		{kind: slow, over: math.Log(slowLow), names: anyone},
-		{kind: slow, over: math.Log(slowHigh), names: anyone},
-		{kind: slow, over: math.Log(slowHigher), names: anyone},
-		{kind: slow, over: math.Log(slowHighest), names: anyone},
-		{kind: slow, rare: true, names: anyone},
-		{kind: shifted, outcome: outcome.Allowed, names: anyone},
-		{kind: shifted, outcome: outcome.Denied, names: anyone},
-		{kind: shifted, outcome: outcome.Neither, names: anyone},
-		{kind: shifted, outcome: outcome.Undefined, names: anyone},
-		{kind: shifted, outcome: outcome.Failed, names: anyone},
-		{kind: shifted, outcome: outcome.Cancelled, names: anyone},
-		{kind: untimed, names: []int{ofServer}},
-		{kind: compiled, names: []int{ofPath, ofServer}},
-		{kind: unfinished, names: []int{ofPath, ofServer}},
-		{kind: repeated, names: []int{ofClient}},
-	}
-)
+var features = []feature{
+	{kind: slow, over: math.Log(slowLow)},
+	{kind: slow, over: math.Log(slowHigh)},
+	{kind: slow, over: math.Log(slowHigher)},
+	{kind: slow, over: math.Log(slowHighest)},
+	{kind: slow, rare: true},
+	{kind: shifted, outcome: outcome.Allowed},
+	{kind: shifted, outcome: outcome.Denied},
+	{kind: shifted, outcome: outcome.Neither},
+	{kind: shifted, outcome: outcome.Undefined},
+	{kind: shifted, outcome: outcome.Failed},
+	{kind: shifted, outcome: outcome.Cancelled},
+	{kind: untimed},
+	{kind: compiled},
+	{kind: unfinished},
+	{kind: repeated},
+}
 
 // of returns 1 if a decision has the feature, 0 if it lacks the feature, and -1
 // if it does not count.

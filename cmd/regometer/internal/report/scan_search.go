@@ -135,11 +135,11 @@ func (b *bins) sum() (sum tally) {
 	return sum
 }
 
-// tally returns the tallies of the decisions of a subject that count.
-func (m *search) tally(sub subject) *bins {
+// tally returns the tallies of decisions that count.
+func (m *search) tally(events []int32) *bins {
 	b := new(bins)
-	for _, i := range m.narrow(sub) {
-		if x := m.x[i]; x >= 0 && sub.has(&m.events[i]) {
+	for _, i := range events {
+		if x := m.x[i]; x >= 0 {
 			t := &b[m.bin[i]]
 			t.all, t.has = t.all+1, t.has+int(x)
 		}
@@ -155,40 +155,32 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 			m.x[i] = f.of(&s.events[i])
 		}
 	}
-	whole := m.tally(all)
+	whole := m.tally(s.every)
 	total := whole.sum()
 	if total.has < scanHas {
 		return nil
 	}
-	add := func(sub, parent subject, own *bins, others, base tally) {
-		if c := m.findInterval(sub, parent, own, others, base); c.score > 0 {
+	sums := map[subject]tally{all: total}
+	add := func(t target, own *bins, base tally) {
+		if c := m.findInterval(t, own, sums[t.parent], base); c.score > 0 {
 			found = append(found, c)
 		}
 	}
-	add(all, all, whole, total, total)
-	paths := make([]tally, len(s.values[ofPath]))
-	for _, a := range f.names {
-		for n, v := range s.values[a] {
-			// What differs with the first revision came with another one.
-			if len(s.values[a]) < 2 || len(v.events) < scanLeast || a == ofRevision && n == 0 || v.name == "" && a != ofPath && (f.kind != slow || a != ofClient) {
-				continue
-			}
-			sub, base := all, total
-			sub[a] = int32(n)
-			own := m.tally(sub)
-			if f.kind == shifted && (a == ofPath || a == ofClient || a == ofKey) { // which differ
+	add(target{all, all, s.every}, whole, total)
+	for _, t := range s.targets {
+		client, revision := t.subject[ofClient], t.subject[ofRevision]
+		if client != anyName && f.kind != slow && s.values[ofClient][client].name == "" || revision != anyName && f.kind == compiled { // all revisions compile
+			continue
+		}
+		own := m.tally(t.events)
+		base := sums[t.parent]
+		if t.parent == all {
+			sums[t.subject] = own.sum()
+			if f.kind == shifted && t.subject[ofServer] == anyName && t.subject[ofRevision] == anyName { // paths, clients and keys differ
 				base = own.sum()
 			}
-			add(sub, all, own, total, base)
 		}
-	}
-	// Others of the path are the right ones to compare with, if there are some.
-	for _, pair := range s.pairs {
-		path, others := all, &paths[pair[ofPath]]
-		if path[ofPath] = pair[ofPath]; others.all == 0 {
-			*others = m.tally(path).sum()
-		}
-		add(pair, path, m.tally(pair), *others, *others)
+		add(t, own, base)
 	}
 	return found
 }
@@ -206,12 +198,12 @@ func (s *scan) narrow(sub subject) []int32 {
 	return few
 }
 
-// findInterval returns the interval of a subject with the highest score, in
+// findInterval returns the interval of a target with the highest score, in
 // comparison with itself at other times, or with the others. The score is 0 if
 // none qualifies. The rank is in comparison with base. The first and the last of
 // the interval are looked for among the ends of slices of time, and then among
 // the decisions of the slices around them.
-func (m *search) findInterval(sub, parent subject, slice *bins, others, base tally) cluster {
+func (m *search) findInterval(of target, slice *bins, others, base tally) cluster {
 	var bounds [scanBins + 1]tally // before each slice of time, and after the last one
 	for i, t := range slice {
 		bounds[i+1] = bounds[i].plus(t)
@@ -221,14 +213,14 @@ func (m *search) findInterval(sub, parent subject, slice *bins, others, base tal
 		return cluster{}
 	}
 	penalty := 0.0
-	for a, name := range sub {
+	for a, name := range of.subject {
 		if name != anyName {
 			penalty += math.Log(float64(len(m.values[a])))
 		}
 	}
 	var best, whole cluster
 	consider := func(from, to tally) {
-		c := cluster{feature: *m.feature, subject: sub, parent: parent, begins: from.all > 0, ends: to.all < own.all, first: from.all, last: to.all, in: to.minus(from)}
+		c := cluster{feature: *m.feature, subject: of.subject, parent: of.parent, begins: from.all > 0, ends: to.all < own.all, first: from.all, last: to.all, in: to.minus(from)}
 		// A few decisions at an end of the log are no other times.
 		if c.in.has < scanHas || m.rare && c.in.has < scanRare || c.in.all < scanLeast ||
 			c.begins && from.all < scanLeast || c.ends && own.all-to.all < scanLeast {
@@ -268,7 +260,7 @@ func (m *search) findInterval(sub, parent subject, slice *bins, others, base tal
 		}
 	}
 	if best.score > 0 {
-		before := m.series(sub)
+		before := m.series(of.events)
 		near := func(at int) []tally { // in the slices before and after
 			low, high := 0, own.all
 			for i := range bounds {
@@ -297,19 +289,19 @@ func (m *search) findInterval(sub, parent subject, slice *bins, others, base tal
 	}
 	at := m.at
 	if !best.timed() {
-		m.series(sub)
+		m.series(of.events)
 		at = m.at
 	}
 	best.first, best.last = int(at[best.first]), int(at[best.last-1])
 	return best
 }
 
-// series sets at to the decisions of a subject that count, and returns the
-// tallies before each of them and after all.
-func (m *search) series(sub subject) []tally {
+// series sets at to those of some decisions that count, and returns the tallies
+// before each of them and after all.
+func (m *search) series(events []int32) []tally {
 	m.at, m.before = m.at[:0], append(m.before[:0], tally{})
-	for _, i := range m.narrow(sub) {
-		if x := m.x[i]; x >= 0 && sub.has(&m.events[i]) {
+	for _, i := range events {
+		if x := m.x[i]; x >= 0 {
 			m.at = append(m.at, i)
 			m.before = append(m.before, m.before[len(m.before)-1].plus(tally{1, int(x)}))
 		}
