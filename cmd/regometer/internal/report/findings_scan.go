@@ -232,6 +232,11 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64) {
 	if !c.begins {
 		return from, to
 	}
+	for i, since := c.first, s.events[c.first].time-int64(time.Minute); c.kind == repeated && i >= 0 && s.events[i].time >= since; i-- {
+		if e := &s.events[i]; c.subject.has(e) && e.again && !e.asked { // by a new client, whose first minute does not count
+			c.first = i
+		}
+	}
 	from = s.events[c.first].time
 	own := s.narrow(c.subject)
 	at, _ := slices.BinarySearch(own, int32(c.first))

@@ -26,19 +26,18 @@ const (
 
 // starts reports whether a cluster is a start: it begins with servers or a
 // revision, and is short, or has few decisions of each server. Or each server
-// compiles each query about once, as after a restart with the same id.
+// compiles each query about once, as after a restart with the same id, and this
+// makes up a good part of it.
 func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
-	if c.kind == compiled {
-		queries, n := map[[2]int32]bool{}, 0
-		for i := c.first; i <= c.last; i++ {
-			if e := &s.events[i]; c.subject.has(e) && c.of(e) == 1 {
-				queries[[2]int32{e.names[ofServer], e.names[ofPath]}] = true
-				n++
-			}
+	queries, n := map[[2]int32]bool{}, 0
+	for i := c.first; i <= c.last; i++ {
+		if e := &s.events[i]; c.subject.has(e) && e.parts[ofCompile] > 0 {
+			queries[[2]int32{e.names[ofServer], e.names[ofPath]}] = true
+			n++
 		}
-		if n <= 2*len(queries) {
-			return true
-		}
+	}
+	if n <= 2*len(queries) && n >= c.in.has/4 {
+		return true
 	}
 	soon := from + max(int64(startNear), (to-from)/4)
 	n, begins := 0, false

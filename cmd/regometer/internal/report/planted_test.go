@@ -173,7 +173,7 @@ func TestFewInputs(t *testing.T) {
 	}
 }
 
-// A client that asks only in a storm of retries is named too.
+// A client that asks only in a storm of retries is named too, from its begin on.
 func TestNewClientRepeats(t *testing.T) {
 	t.Parallel()
 	s := newSceneOf("new client", 20_000)
@@ -183,8 +183,18 @@ func TestNewClientRepeats(t *testing.T) {
 			d.path, d.client, d.input = &s.paths[0], bot, resent
 		}
 	}
-	found := s.find(t)
+	storm := &truth{fault: &fault{rules: []string{"requests_repeated"}}}
+	found := s.find(t, storm)
 	i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Rule == "requests_repeated" })
+	first := int64(0)
+	for i := range storm.decisions {
+		if d := &storm.decisions[i]; first == 0 && d.client == bot {
+			first = d.at
+		}
+	}
+	if from, err := time.Parse(time.RFC3339Nano, found[max(i, 0)].From); err != nil || from.UnixNano() < first || from.UnixNano() > first+int64(5*time.Second) {
+		t.Errorf("it begins at %v and not %v", from, time.Unix(0, first).UTC())
+	}
 	if want := "Nearly all that repeat are of client `" + clientName(bot) + "`."; i < 0 || found[i].Client != clientName(bot) || !strings.Contains(strings.ReplaceAll(found[i].Text, "\n", " "), want) {
 		t.Errorf("no finding with %q: %+v", want, found)
 	}

@@ -95,7 +95,7 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		}
 		text := of.names.list[name]
 		if a == ofServer {
-			text = servers.name(text)
+			text = servers.labels(text)[servers.label]
 		}
 		n, ok := indices[a][text]
 		if !ok {

@@ -244,28 +244,3 @@ func meanAndVariance(values []float64) (m, v float64) {
 	}
 	return m, v
 }
-
-// findCommon returns the name of an attribute that nearly all decisions of a
-// cluster have, and hardly any other decision of its subject, or "".
-func (s *scan) findCommon(c *cluster, a int) string {
-	if c.subject[a] != anyName {
-		return s.values[a][c.subject[a]].name
-	}
-	in, out := make([]int, len(s.values[a])), make([]int, len(s.values[a]))
-	total, others := 0, 0
-	for i := range s.events {
-		if e := &s.events[i]; c.has(i, e) {
-			in[e.names[a]]++
-			total++
-		} else if c.subject.has(e) {
-			out[e.names[a]]++
-			others++
-		}
-	}
-	for n, v := range s.values[a] {
-		if float64(in[n]) >= 0.95*float64(total) && float64(out[n]) <= 0.05*float64(others) {
-			return v.name
-		}
-	}
-	return ""
-}

@@ -28,48 +28,37 @@ var readable = []string{"pod", "pod_name", "podname", "hostname", "host", "insta
 // never have decisions at the same time under one value of the label.
 func newServers(of *names) *servers {
 	s := &servers{texts: map[string]map[string]string{}}
-	var all []Member // named by their JSON
-	counts := map[string]map[string]bool{}
-	for _, x := range of.members() {
-		if x.Name == "" {
-			continue
-		}
-		all = append(all, x)
-		labels := labelsOf(x.Name)
-		for name, value := range labels {
-			if counts[name] == nil {
-				counts[name] = map[string]bool{}
+	values := map[string]map[string]bool{} // by label
+	for _, text := range of.list {
+		for label, value := range s.labels(text) {
+			if values[label] == nil {
+				values[label] = map[string]bool{}
 			}
-			counts[name][value] = true
+			values[label][value] = true
 		}
-		s.texts[x.Name] = labels
 	}
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(counts[b]), len(counts[a])), strings.Compare(a, b))
-	})
-	if len(counts["id"]) > 1 {
+	for _, label := range slices.Sorted(maps.Keys(values)) {
+		if len(values[label]) > max(1, len(values[s.label])) {
+			s.label = label
+		}
+	}
+	if len(values["id"]) > 1 {
 		s.label = "id"
-	} else if len(names) > 0 && len(counts[names[0]]) > 1 {
-		s.label = names[0]
 	}
-	exact := s.group(all)
-	if at := slices.IndexFunc(readable, func(name string) bool { return len(counts[name]) > 1 && s.separates(exact, all, name) }); at >= 0 {
+	s.group(of)
+	if at := slices.IndexFunc(readable, func(label string) bool { return len(values[label]) > 1 && s.separates(label) }); at >= 0 {
 		s.label = readable[at]
+		s.group(of)
 	}
-	s.list = s.group(all)
 	return s
 }
 
 // separates reports whether servers with one value of a label never have
 // decisions at the same time.
-func (s *servers) separates(exact, all []Member, label string) bool {
+func (s *servers) separates(label string) bool {
 	last := map[string]int64{} // by value
-	of := map[string]string{}  // the value of a server
-	for _, x := range all {
-		of[s.texts[x.Name][s.label]] = s.texts[x.Name][label]
-	}
-	for _, x := range exact {
-		value := of[x.Name]
+	for _, x := range s.list {
+		value := s.labels(x.text)[label]
 		if before, ok := last[value]; value == "" || ok && x.First <= before {
 			return false
 		}
@@ -78,28 +67,31 @@ func (s *servers) separates(exact, all []Member, label string) bool {
 	return true
 }
 
-// group returns the servers by the values of the label.
-func (s *servers) group(all []Member) (list []Member) {
+// group sets the list of the servers by the values of the label.
+func (s *servers) group(of *names) {
 	by := map[string]*Member{}
-	for _, x := range all {
-		value, id := s.texts[x.Name][s.label], s.texts[x.Name]["id"]
-		g := by[value]
-		if g == nil {
-			g = &Member{value, id, unseen}
-			by[value] = g
+	for i, text := range of.list {
+		if text == "" {
+			continue
 		}
-		if g.ID != id {
+		labels := s.labels(text)
+		g := by[labels[s.label]]
+		if g == nil {
+			g = &Member{labels[s.label], labels["id"], unseen, text}
+			by[g.Name] = g
+		}
+		if g.ID != labels["id"] {
 			g.ID = ""
 		}
-		g.merge(&x.seen)
+		g.merge(&of.sums[i])
 	}
+	s.list = nil
 	for _, g := range by {
-		list = append(list, *g)
+		s.list = append(s.list, *g)
 	}
-	slices.SortFunc(list, func(a, b Member) int {
+	slices.SortFunc(s.list, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.First, b.First), strings.Compare(a.Name, b.Name))
 	})
-	return list
 }
 
 // Servers returns the servers by the time of their first decision.
@@ -114,21 +106,15 @@ func (r *Report) Clients() []Member {
 	return all
 }
 
-// labelsOf returns the labels of their JSON.
-func labelsOf(text string) map[string]string {
-	labels := map[string]string{}
-	(&logread.Event{Labels: []byte(text)}).EachLabel(func(name, value []byte) { labels[string(name)] = string(value) })
-	return labels
-}
-
-// name returns the value of the label in the JSON of labels.
-func (s *servers) name(text string) string {
+// labels returns the labels of their JSON.
+func (s *servers) labels(text string) map[string]string {
 	labels, ok := s.texts[text]
 	if !ok {
-		labels = labelsOf(text)
+		labels = map[string]string{}
+		(&logread.Event{Labels: []byte(text)}).EachLabel(func(name, value []byte) { labels[string(name)] = string(value) })
 		s.texts[text] = labels
 	}
-	return labels[s.label]
+	return labels
 }
 
 // idOf returns the id of a server in words, or "" if people know it by its id.
