@@ -30,7 +30,9 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		c := &clusters[i]
 		if path, outside, _ := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
 			path >= 0 && s.values[ofPath][path].name != "" && outside.all >= scanLeast {
-			c.subject[ofPath] = path
+			if c.subject[ofPath] = path; len(s.values[ofPath][path].events) < len(c.events) {
+				c.events = s.values[ofPath][path].events
+			}
 		}
 	}
 	extra := func(c *cluster) float64 { return float64(c.in.has) - c.out.rate()*float64(c.in.all) }
@@ -238,7 +240,7 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64) {
 		}
 	}
 	from = s.events[c.first].time
-	own := s.narrow(c.subject)
+	own := c.events
 	at, _ := slices.BinarySearch(own, int32(c.first))
 	near := max(snapEvents, min(c.in.all/snapShare, 100))
 	low, high := s.events[own[max(0, at-near)]].time, s.events[own[min(len(own)-1, at+near)]].time

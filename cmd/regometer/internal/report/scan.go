@@ -146,6 +146,7 @@ func newScan(of *decisionSample, servers *servers) *scan {
 // setTargets finds the targets.
 func (s *scan) setTargets() {
 	var pairs []target
+	s.targets = []target{{all, all, s.every}}
 	for a, values := range s.values {
 		for n, v := range values {
 			// What differs with the first revision came with another one.

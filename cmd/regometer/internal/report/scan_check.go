@@ -85,75 +85,71 @@ func slicesOf(excess []float64, size int, rate float64) (counts []contrast.Count
 	return counts
 }
 
-// steps reports whether two levels, inside and outside a cluster, explain the
-// decisions of its subject better than a smooth course does: a trend, or the
-// times of day. An outcome that follows the day is no fault. Both are fitted by
-// least squares, and each number of a course has a price (Akaike 1974).
+// steps reports whether a step at each end of a cluster explains the decisions of
+// its subject better than a smooth course does: a trend, or the times of day. An
+// outcome that follows the day is no fault. Both are fitted by least squares, and
+// each number of a course has a price (Akaike 1974).
 func (s *scan) steps(c *cluster, excess []float64) bool {
 	if !c.timed() {
 		return true
 	}
-	var bins [scanBins]struct{ n, inside, sum float64 }
-	in, out := s.split(c, excess, c.subject)
-	mi, vi := meanAndVariance(in)
-	mo, vo := meanAndVariance(out)
-	for _, i := range s.narrow(c.subject) {
-		if e := &s.events[i]; !math.IsNaN(excess[i]) && c.subject.has(e) {
-			b := &bins[s.bin[i]]
-			b.n, b.sum = b.n+1, b.sum+excess[i]
-			if c.has(int(i), e) {
-				b.inside++
+	var n, inside, sum [scanBins]float64
+	for i, x := range excess {
+		if e := &s.events[i]; !math.IsNaN(x) && c.subject.has(e) {
+			b := s.bin[i]
+			if n[b], sum[b] = n[b]+1, sum[b]+x; c.has(i, e) {
+				inside[b]++
 			}
 		}
 	}
 	hours := time.Duration(s.events[len(s.events)-1].time - s.events[0].time).Hours()
-	var x [][]float64 // the course's numbers by bin
-	var y, weights [scanBins]float64
-	steps := 0.0
-	for i, b := range bins {
-		t := (float64(i)+0.5)/scanBins*2 - 1
-		course := []float64{1, t, t * t, t * t * t}
-		if day := math.Pi * (t + 1) * hours / 24; hours >= dayHours {
-			course = append(course, math.Sin(day), math.Cos(day), math.Sin(2*day), math.Cos(2*day))
+	course := make([][]float64, 4, 8)
+	if hours >= dayHours {
+		course = course[:8]
+	}
+	step, y := make([]float64, scanBins), make([]float64, scanBins)
+	for b := range y {
+		if n[b] > 0 {
+			y[b], step[b] = sum[b]/n[b], inside[b]/n[b]
 		}
-		x = append(x, make([][]float64, len(course)-len(x))...)
-		for j, v := range course {
-			x[j] = append(x[j], v)
-		}
-		if b.n > 0 {
-			y[i], weights[i] = b.sum/b.n, b.n
-			d := y[i] - (b.inside*mi+(b.n-b.inside)*mo)/b.n
-			steps += b.n * d * d
+		t := (float64(b)+0.5)/scanBins*2 - 1
+		day := math.Pi * (t + 1) * hours / 24
+		for i, v := range []float64{1, t, t * t, t * t * t, math.Sin(day), math.Cos(day), math.Sin(2 * day), math.Cos(2 * day)}[:len(course)] {
+			course[i] = append(course[i], v)
 		}
 	}
-	variance := (vi*float64(len(in)) + vo*float64(len(out))) / float64(len(in)+len(out))
-	return steps <= residual(x, y[:], weights[:])+2*float64(len(x)-2)*variance
+	one := course[0]
+	in, out := s.split(c, excess, c.subject)
+	variance := (variance(in)*float64(len(in)) + variance(out)*float64(len(out))) / float64(len(in)+len(out))
+	return residual(y, n[:], one, step) <= residual(y, n[:], course...)+2*float64(len(course)-2)*variance
 }
 
 // dayHours is the length of a log from which on it may show the times of day.
 const dayHours = 12
 
 // residual returns the weighted sum of the squares of what a linear function of
-// the columns leaves of y (Gram and Schmidt). It changes both.
-func residual(columns [][]float64, y, weights []float64) (sum float64) {
+// the columns leaves of y (Gram and Schmidt).
+func residual(y, weights []float64, columns ...[]float64) float64 {
 	dot := func(a, b []float64) (sum float64) {
 		for k, w := range weights {
 			sum += w * a[k] * b[k]
 		}
 		return sum
 	}
-	for i, x := range columns {
-		square := dot(x, x)
-		if square <= 1e-12*dot(columns[0], columns[0]) {
-			continue // it is a sum of those before
-		}
-		for _, other := range append(slices.Clone(columns[i+1:]), y) {
-			f := dot(x, other) / square
-			for k := range other {
-				other[k] -= f * x[k]
+	var rest [][]float64 // of each column, and of y
+	for _, column := range append(slices.Clone(columns), y) {
+		column = slices.Clone(column)
+		for _, x := range rest {
+			if square := dot(x, x); square > 1e-9 { // or else it is a sum of those before
+				f := dot(x, column) / square
+				for k := range column {
+					column[k] -= f * x[k]
+				}
 			}
 		}
+		rest = append(rest, column)
 	}
+	y = rest[len(rest)-1]
 	return dot(y, y)
 }
 
@@ -228,19 +224,18 @@ func (a *average) expect(otherwise float64) float64 {
 	return a.sum / a.n
 }
 
-func mean(values []float64) float64 {
-	m, _ := meanAndVariance(values)
+// mean returns 0 for no values.
+func mean(values []float64) (m float64) {
+	for _, x := range values {
+		m += x / float64(len(values))
+	}
 	return m
 }
 
-// meanAndVariance returns 0 for no values.
-func meanAndVariance(values []float64) (m, v float64) {
-	n := float64(max(1, len(values)))
+func variance(values []float64) (v float64) {
+	m := mean(values)
 	for _, x := range values {
-		m += x / n
+		v += (x - m) * (x - m) / float64(len(values))
 	}
-	for _, x := range values {
-		v += (x - m) * (x - m) / n
-	}
-	return m, v
+	return v
 }

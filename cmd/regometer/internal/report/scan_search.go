@@ -37,13 +37,12 @@ const (
 	scanRare   = 30 // or rarely slow decisions
 )
 
-// A cluster has decisions of a subject from a time to another.
+// A cluster has decisions of a target from a time to another.
 type cluster struct {
 	feature
-	subject
-	first, last  int     // the first and the last of scan.events
-	begins, ends bool    // after the first decision of the subject, before the last one
-	parent       subject // with whose decisions it is compared at all times
+	target
+	first, last  int  // the first and the last of scan.events
+	begins, ends bool // after the first decision of the subject, before the last one
 	in, out      tally
 	score        float64
 	again        int // how many others are like it, at other times
@@ -105,7 +104,7 @@ func (s *scan) findStrongest(k kind, found []cluster, removed []bool) (cluster, 
 			candidates = append(candidates, s.findCandidates(f, removed)...)
 		}
 	}
-	slices.SortStableFunc(candidates, byRank)
+	slices.SortStableFunc(candidates, func(a, b cluster) int { return cmp.Compare(b.rank, a.rank) })
 	for _, c := range candidates {
 		rest := !c.timed() && slices.ContainsFunc(found, func(f cluster) bool { return f.subject == c.subject })
 		if c.score >= scanScore && !rest && s.check(&c, removed) {
@@ -120,82 +119,64 @@ type search struct {
 	*scan
 	*feature
 	x []int8 // by event: as feature.of, or -1 if the event is in another cluster
-	// Memory that is used again.
-	at     []int32
-	before []tally
-}
 
-// bins has a tally for each slice of time.
-type bins [scanBins]tally
-
-func (b *bins) sum() (sum tally) {
-	for _, t := range b {
-		sum = sum.plus(t)
-	}
-	return sum
-}
-
-// tally returns the tallies of decisions that count.
-func (m *search) tally(events []int32) *bins {
-	b := new(bins)
-	for _, i := range events {
-		if x := m.x[i]; x >= 0 {
-			t := &b[m.bin[i]]
-			t.all, t.has = t.all+1, t.has+int(x)
-		}
-	}
-	return b
+	// Of the target at which it looks: the decisions that count, how many before
+	// each of them and in all have the feature, and how many are before each slice
+	// of time and in all.
+	at, has []int32
+	slices  [scanBins + 1]int
 }
 
 // findCandidates returns subjects with their best intervals.
 func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
-	m := &search{scan: s, feature: f, x: make([]int8, len(s.events))}
+	n := len(s.events)
+	m := &search{scan: s, feature: f, x: make([]int8, n), at: make([]int32, n), has: make([]int32, n+1)}
 	for i := range s.events {
 		if m.x[i] = -1; !removed[i] {
 			m.x[i] = f.of(&s.events[i])
 		}
 	}
-	whole := m.tally(s.every)
-	total := whole.sum()
-	if total.has < scanHas {
-		return nil
-	}
-	sums := map[subject]tally{all: total}
-	add := func(t target, own *bins, base tally) {
-		if c := m.findInterval(t, own, sums[t.parent], base); c.score > 0 {
-			found = append(found, c)
-		}
-	}
-	add(target{all, all, s.every}, whole, total)
-	for _, t := range s.targets {
+	sums := map[subject]tally{}
+	for i, t := range s.targets {
 		client, revision := t.subject[ofClient], t.subject[ofRevision]
 		if client != anyName && f.kind != slow && s.values[ofClient][client].name == "" || revision != anyName && f.kind == compiled { // all revisions compile
 			continue
 		}
-		own := m.tally(t.events)
-		base := sums[t.parent]
-		if t.parent == all {
-			sums[t.subject] = own.sum()
-			if f.kind == shifted && t.subject[ofServer] == anyName && t.subject[ofRevision] == anyName { // paths, clients and keys differ
-				base = own.sum()
-			}
+		own := m.lookAt(t.events)
+		if i == 0 && own.has < scanHas {
+			break
 		}
-		add(t, own, base)
+		if t.parent == all {
+			sums[t.subject] = own
+		}
+		base := sums[t.parent]
+		if t.parent == all && f.kind == shifted && t.subject[ofServer] == anyName && revision == anyName { // paths, clients and keys differ
+			base = own
+		}
+		if c := m.findInterval(t, own, sums[t.parent], base); c.score > 0 {
+			found = append(found, c)
+		}
 	}
 	return found
 }
 
-func byRank(a, b cluster) int { return cmp.Compare(b.rank, a.rank) }
-
-// narrow returns the indices of few decisions that include those of a subject.
-func (s *scan) narrow(sub subject) []int32 {
-	few := s.every
-	for a, name := range sub {
-		if name != anyName && len(s.values[a][name].events) < len(few) {
-			few = s.values[a][name].events
+// lookAt looks at the decisions of a target, and returns their tally.
+func (m *search) lookAt(events []int32) tally {
+	bin, n, has := 0, 0, int32(0)
+	for _, i := range events {
+		if x := m.x[i]; x >= 0 {
+			for ; bin <= int(m.bin[i]); bin++ {
+				m.slices[bin] = n
+			}
+			has += int32(x)
+			m.at[n], m.has[n+1] = i, has
+			n++
 		}
 	}
-	return few
+	for ; bin <= scanBins; bin++ {
+		m.slices[bin] = n
+	}
+	return tally{n, int(has)}
 }
 
 // findInterval returns the interval of a target with the highest score, in
@@ -203,108 +184,72 @@ func (s *scan) narrow(sub subject) []int32 {
 // none qualifies. The rank is in comparison with base. The first and the last of
 // the interval are looked for among the ends of slices of time, and then among
 // the decisions of the slices around them.
-func (m *search) findInterval(of target, slice *bins, others, base tally) cluster {
-	var bounds [scanBins + 1]tally // before each slice of time, and after the last one
-	for i, t := range slice {
-		bounds[i+1] = bounds[i].plus(t)
-	}
-	own := bounds[scanBins]
+func (m *search) findInterval(t target, own, others, base tally) cluster {
 	if own.has < scanHas {
 		return cluster{}
 	}
 	penalty := 0.0
-	for a, name := range of.subject {
+	for a, name := range t.subject {
 		if name != anyName {
 			penalty += math.Log(float64(len(m.values[a])))
 		}
 	}
 	var best, whole cluster
-	consider := func(from, to tally) {
-		c := cluster{feature: *m.feature, subject: of.subject, parent: of.parent, begins: from.all > 0, ends: to.all < own.all, first: from.all, last: to.all, in: to.minus(from)}
+	consider := func(from, to int) {
 		// A few decisions at an end of the log are no other times.
-		if c.in.has < scanHas || m.rare && c.in.has < scanRare || c.in.all < scanLeast ||
-			c.begins && from.all < scanLeast || c.ends && own.all-to.all < scanLeast {
+		in, begins, ends := tally{to - from, int(m.has[to] - m.has[from])}, from > 0, to < own.all
+		if in.has < scanHas || m.rare && in.has < scanRare || in.all < scanLeast || begins && from < scanLeast || ends && own.all-to < scanLeast {
 			return
 		}
 		total, price := others, penalty
-		if c.timed() {
-			total = own
+		if begins || ends {
+			total, price = own, price+math.Log(scanBins)
 		}
-		if c.out = total.minus(c.in); c.out.all < scanLeast || !m.raised(c.in.rate(), c.out.rate()) || !m.judges(&c) {
+		if begins && ends {
+			price += math.Log(scanBins)
+		}
+		out := total.minus(in)
+		if out.all < scanLeast || !m.raised(in.rate(), out.rate()) {
 			return
 		}
-		for _, inside := range []bool{c.begins, c.ends} {
-			if inside {
-				price += math.Log(scanBins)
-			}
+		ratio := func(total tally) float64 {
+			return m.likelihood(in) + m.likelihood(total.minus(in)) - m.likelihood(total) - price
 		}
-		ratio := func(total, out tally) float64 {
-			return m.likelihood(c.in) + m.likelihood(out) - m.likelihood(total) - price
-		}
-		c.score = ratio(total, c.out)
-		c.rank = max(c.score, ratio(base, base.minus(c.in)))
-		if !c.timed() {
+		c := cluster{feature: *m.feature, target: t, begins: begins, ends: ends, first: from, last: to, in: in, out: out, score: ratio(total)}
+		c.rank = max(c.score, ratio(base))
+		switch {
+		case !m.judges(&c):
+		case !c.timed():
 			whole = c
-		} else if c.score > best.score {
+		case c.score > best.score:
 			best = c
 		}
 	}
-	for i, from := range bounds[:scanBins] {
-		if slice[i].all == 0 {
-			continue
-		}
-		for k, to := range bounds[i+1:] {
-			if slice[i+k].all > 0 {
+	for i, from := range m.slices[:scanBins] {
+		for k, to := range m.slices[i+1:] {
+			if from < m.slices[i+1] && to > m.slices[i+k] { // neither is empty
 				consider(from, to)
 			}
 		}
 	}
-	if best.score > 0 {
-		before := m.series(of.events)
-		near := func(at int) []tally { // in the slices before and after
-			low, high := 0, own.all
-			for i := range bounds {
-				if b, c := bounds[i].all, bounds[scanBins-i].all; b < at {
-					low = b
-				} else if c > at {
-					high = c
-				}
-			}
-			return before[low : high+1]
+	near := func(at int) (low, high int) { // from the slice before to that after
+		i, _ := slices.BinarySearch(m.slices[:], at)
+		k, _ := slices.BinarySearch(m.slices[:], at+1)
+		return m.slices[max(0, i-1)], m.slices[min(scanBins, k)]
+	}
+	for range 2 {
+		for low, high := near(best.first); best.score > 0 && low <= high; low++ {
+			consider(low, best.last)
 		}
-		for range 2 {
-			for _, from := range near(best.first) {
-				consider(from, before[best.last])
-			}
-			for _, to := range near(best.last) {
-				consider(before[best.first], to)
-			}
+		for low, high := near(best.last); best.score > 0 && low <= high; low++ {
+			consider(best.first, low)
 		}
 	}
 	if whole.rank > best.rank {
 		best = whole
 	}
-	if best.score <= 0 {
-		return cluster{}
+	if best.score > 0 {
+		best.first, best.last = int(m.at[best.first]), int(m.at[best.last-1])
 	}
-	at := m.at
-	if !best.timed() {
-		m.series(of.events)
-		at = m.at
-	}
-	best.first, best.last = int(at[best.first]), int(at[best.last-1])
 	return best
-}
-
-// series sets at to those of some decisions that count, and returns the tallies
-// before each of them and after all.
-func (m *search) series(events []int32) []tally {
-	m.at, m.before = m.at[:0], append(m.before[:0], tally{})
-	for _, i := range events {
-		if x := m.x[i]; x >= 0 {
-			m.at = append(m.at, i)
-			m.before = append(m.before, m.before[len(m.before)-1].plus(tally{1, int(x)}))
-		}
-	}
-	return m.before
 }
