@@ -59,41 +59,6 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestCoverage: an interval of 90 % contains the true change in nine cases of
-// ten.
-func TestCoverage(t *testing.T) {
-	const rounds = 300
-	rng := rand.New(rand.NewPCG(7, 8))
-	for _, q := range []float64{0.5, 0.95} {
-		in := 0
-		for range rounds {
-			c := quantilesOf(t, sample(t, rng, 30, 40, 1), sample(t, rng, 40, 40, 1.5))
-			low, high := c.interval(q, 0.1)
-			if shift := math.Log(1.5) / c.before.step; low <= shift && shift <= high {
-				in++
-			}
-		}
-		if in < rounds*85/100 || in > rounds*97/100 { // 3 standard deviations
-			t.Errorf("q %v: %d of %d intervals contain the change", q, in, rounds)
-		}
-	}
-}
-
-// TestFewSlices: the side of fewer slices decides how far a difference has to
-// go, in standard errors: here further than there can be.
-func TestFewSlices(t *testing.T) {
-	rng := rand.New(rand.NewPCG(17, 18))
-	few, many := sample(t, rng, 8, 40, 1), sample(t, rng, 60, 40, 1)
-	c := quantilesOf(t, few, many)
-	if low, high := c.interval(0.5, 1e-6); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
-		t.Errorf("8 slices and 60: from %v to %v", low, high)
-	}
-	c = quantilesOf(t, many, many)
-	if low, high := c.interval(0.5, 1e-6); math.IsInf(low, -1) || math.IsInf(high, 1) {
-		t.Errorf("60 slices each: from %v to %v", low, high)
-	}
-}
-
 // Values that never vary cause no division by zero.
 func TestIntervalOfConstants(t *testing.T) {
 	one := slices.Repeat([]*exphist.Snapshot{snapshotOf(t, 5, slices.Repeat([]int64{100_000}, 100)...)}, 20)

@@ -11,13 +11,15 @@ import (
 
 // took has the durations of decisions, sorted, each with a weight.
 type took struct {
-	took, weights  []float64
+	all            []weighted
 	weight, square float64 // the sum of the weights, and of their squares
 	parts          [parts + 1]float64
 }
 
+type weighted struct{ took, weight float64 }
+
 func (t *took) add(e *event, weight float64) {
-	t.took, t.weights = append(t.took, float64(e.took)), append(t.weights, weight)
+	t.all = append(t.all, weighted{float64(e.took), weight})
 	t.weight, t.square = t.weight+weight, t.square+weight*weight
 	p := e.parts
 	if p[ofHTTP] < 0 { // it did not finish
@@ -37,41 +39,28 @@ func (t *took) add(e *event, weight float64) {
 // paths.
 func (s *scan) durationsOf(isIn, isOut func(i int, e *event) bool) (in, out took) {
 	paths := make([][2]float64, len(s.values[ofPath]))
-	for i := range s.events {
-		if e := &s.events[i]; e.took > 0 {
-			if isIn(i, e) {
-				paths[e.names[ofPath]][0]++
-			} else if isOut(i, e) {
-				paths[e.names[ofPath]][1]++
+	each := func(see func(e *event, side int)) {
+		for i := range s.events {
+			if e := &s.events[i]; e.took > 0 && isIn(i, e) {
+				see(e, 0)
+			} else if e.took > 0 && isOut(i, e) {
+				see(e, 1)
 			}
 		}
 	}
-	for i := range s.events {
-		e := &s.events[i]
-		if n := paths[e.names[ofPath]]; e.took > 0 && n[0] > 0 && n[1] > 0 {
-			if isIn(i, e) {
-				in.add(e, 1)
-			} else if isOut(i, e) {
-				out.add(e, n[0]/n[1])
-			}
+	each(func(e *event, side int) { paths[e.names[ofPath]][side]++ })
+	each(func(e *event, side int) {
+		if n := paths[e.names[ofPath]]; n[0] > 0 && n[1] > 0 {
+			[]*took{&in, &out}[side].add(e, n[0]/n[side])
 		}
-	}
+	})
 	in.sort()
 	out.sort()
 	return in, out
 }
 
 func (t *took) sort() {
-	order := make([]int, len(t.took))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(t.took[a], t.took[b]) })
-	x, w := make([]float64, len(order)), make([]float64, len(order))
-	for i, from := range order {
-		x[i], w[i] = t.took[from], t.weights[from]
-	}
-	t.took, t.weights = x, w
+	slices.SortFunc(t.all, func(a, b weighted) int { return cmp.Compare(a.took, b.took) })
 	for i := range t.parts {
 		t.parts[i] /= max(1, t.weight)
 	}
@@ -80,12 +69,12 @@ func (t *took) sort() {
 // quantile returns a quantile by the weights.
 func (t *took) quantile(q float64) float64 {
 	sum := 0.0
-	for i, w := range t.weights {
-		if sum += w; sum >= q*t.weight {
-			return t.took[i]
+	for _, x := range t.all {
+		if sum += x.weight; sum >= q*t.weight {
+			return x.took
 		}
 	}
-	return t.took[len(t.took)-1]
+	return t.all[len(t.all)-1].took
 }
 
 func (t *took) median() float64 { return t.quantile(0.5) }

@@ -210,7 +210,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	}
 	if c.kind == slow {
 		in, out := s.durationsOf(func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }, c.has)
-		if len(in.took) > 0 && len(out.took) > 0 {
+		if len(in.all) > 0 && len(out.all) > 0 {
 			f.set("median", "_ns", in.median(), 0, 0)
 			f.set("median_outside", "_ns", out.median(), 0, 0)
 			f.Text += fmt.Sprintf(" Their median is %s, and that of the rest %s.", text.Duration(in.median()), text.Duration(out.median()))

@@ -108,7 +108,7 @@ func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from
 		return false
 	}
 	in, out := s.durationsOf(c.has, func(_ int, e *event) bool { return c.others().has(e) })
-	if len(in.took) == 0 || len(out.took) == 0 || in.median() < medianRose*out.median() {
+	if len(in.all) == 0 || len(out.all) == 0 || in.median() < medianRose*out.median() {
 		return false
 	}
 	s.compareMedians(f, &in, &out)

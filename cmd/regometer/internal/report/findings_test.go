@@ -6,7 +6,6 @@ package report
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +46,9 @@ var ruleTests = []struct {
 	{"errors_high", failing(50, 1001), nil}, // a small part
 	{"errors_high", failing(49, 100), nil},  // too few
 	{"errors_high", with(failing(50, 100), func(r *Report) { r.Total.Decisions = 2000 }), []string{"50 of 100 decisions (50.0 %) failed on 1 path: `rbac/allow` (50 of 100)."}},
+	{"errors_high", with(reportOf(groupOf("a", [6]uint64{900, outcome.Failed: 300}), groupOf("b", [6]uint64{700, outcome.Failed: 300})), func(r *Report) {
+		r.byTime = []Finding{{Rule: "errors_rose", Path: "a", Text: "a"}}
+	}), []string{"300 of 1,000 decisions (30.0 %) failed on 1 path: `b`"}}, // a scan has said the other one
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 50})), []string{"50 of 50 decisions (100 %) were cancelled on 1 path: `p` (50 of 50). Clients gave up"}},
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 49})), nil},
 	{"http_send_uncached", httpReport(100, 25*us, 49, 51), []string{"takes 20.0 % of the time", "100 of 100 decisions have it (100 %), for 25.0 µs on average", "49.0 % of its answers", "`force_cache: true`"}},
@@ -229,25 +231,5 @@ func TestName(t *testing.T) {
 		if got := name(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
-	}
-}
-
-// A rule's own finding stands beside that of a scan, unless both are of a
-// revision.
-func TestBesideScan(t *testing.T) {
-	t.Parallel()
-	r := reportOf(
-		groupOf("a", [6]uint64{outcome.Allowed: 900, outcome.Failed: 100}),
-		groupOf("b", [6]uint64{outcome.Allowed: 700, outcome.Failed: 300}),
-	)
-	r.byTime = []Finding{{Rule: "errors_high", Path: "a", Text: "a"}}
-	var paths []string
-	for _, f := range find(r) {
-		if f.Rule == "errors_high" {
-			paths = append(paths, f.Path)
-		}
-	}
-	if !slices.Equal(paths, []string{"a", "b"}) {
-		t.Errorf("findings of errors have the paths %q", paths)
 	}
 }

@@ -204,6 +204,22 @@ var healthyScenes = []struct {
 		all := float64(len(s.servers))
 		s.before = func(r *rand.Rand, d *decision) { d.server = s.servers[r.IntN(int(math.Ceil(all*s.weight(d.x))))] }
 	}},
+	{"one path, whose few inputs come again and again", func(s *scene, _ *rand.Rand) {
+		s.clients, s.span = 3, 15*time.Minute
+		s.before = func(_ *rand.Rand, d *decision) { d.path, d.input = &s.paths[0], d.input%30 }
+	}},
+	{"few inputs, and a client that begins with new ones", func(s *scene, _ *rand.Rand) {
+		s.clients, s.span = 3, 30*time.Minute
+		s.before = func(_ *rand.Rand, d *decision) {
+			d.input %= 30
+			if d.path = &s.paths[0]; d.client == 0 {
+				d.path = &s.paths[2]
+				if d.x < 0.5 {
+					d.path, d.input = &s.paths[1], d.id[0]
+				}
+			}
+		}
+	}},
 	{"any traffic", func(s *scene, r *rand.Rand) {
 		s.span = time.Duration((1 + 47*r.Float64()) * float64(time.Hour))
 		s.servers, s.clients = nil, 50

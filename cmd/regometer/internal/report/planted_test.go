@@ -136,43 +136,6 @@ func TestHealthyTraffic(t *testing.T) {
 	}
 }
 
-// Where all inputs come again and again, none has come before in the first minute
-// of a log, of a client, or of a path.
-func TestFewInputs(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name                       string
-		decisions, clients, inputs int
-		span                       time.Duration
-		later                      bool // a client begins later, or else with a path
-	}{
-		{"a log of six minutes", 1000, 1, 30, 6 * time.Minute, false},
-		{"300 inputs", 20_000, 3, 300, 15 * time.Minute, false},
-		{"a client begins", 20_000, 3, 300, 30 * time.Minute, true},
-	} {
-		for n := range 3 {
-			s := newSceneOf(fmt.Sprintf("%s, %d", test.name, n), test.decisions)
-			s.clients, s.span = test.clients, test.span
-			s.before = func(_ *rand.Rand, d *decision) {
-				d.input %= uint64(test.inputs)
-				if test.later && d.client == 0 {
-					if d.x < 0.5 {
-						d.path = &s.paths[1]
-						d.input = d.id[0] // each is new
-					} else {
-						d.path = &s.paths[2]
-					}
-				} else if test.later {
-					d.path = &s.paths[0]
-				}
-			}
-			if found := s.find(t); slices.ContainsFunc(found, func(f report.Finding) bool { return f.Rule == "requests_repeated" }) {
-				t.Errorf("%s, %d: %+v", test.name, n, found)
-			}
-		}
-	}
-}
-
 // A client that asks only in a storm of retries is named too, from its begin on.
 func TestNewClientRepeats(t *testing.T) {
 	t.Parallel()
@@ -272,7 +235,6 @@ func TestFindings(t *testing.T) {
 	head, tail, found := strings.Cut(string(data), begin)
 	_, tail, ended := strings.Cut(tail, end)
 	if !found || !ended {
-		fmt.Print(text)
 		t.Fatalf("%s lacks the lines %q and %q", page, begin, end)
 	}
 	if err := os.WriteFile(page, []byte(head+begin+text+end+tail), 0o644); err != nil {

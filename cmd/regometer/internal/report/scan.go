@@ -156,7 +156,7 @@ func (s *scan) setTargets() {
 			sub := all
 			sub[a] = int32(n)
 			s.targets = append(s.targets, target{sub, all, v.events})
-			if a != ofServer && a != ofClient || len(v.events) < pairLeast {
+			if a != ofServer && a != ofClient || len(s.values[ofPath]) < 2 {
 				continue
 			}
 			paths := make([][]int32, len(s.values[ofPath]))

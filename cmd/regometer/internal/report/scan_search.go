@@ -183,7 +183,7 @@ func (m *search) lookAt(events []int32) tally {
 // comparison with itself at other times, or with the others. The score is 0 if
 // none qualifies. The rank is in comparison with base. The first and the last of
 // the interval are looked for among the ends of slices of time, and then among
-// the decisions of the slices around them.
+// all decisions, one after the other.
 func (m *search) findInterval(t target, own, others, base tally) cluster {
 	if own.has < scanHas {
 		return cluster{}
@@ -232,17 +232,12 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			}
 		}
 	}
-	near := func(at int) (low, high int) { // from the slice before to that after
-		i, _ := slices.BinarySearch(m.slices[:], at)
-		k, _ := slices.BinarySearch(m.slices[:], at+1)
-		return m.slices[max(0, i-1)], m.slices[min(scanBins, k)]
-	}
 	for range 2 {
-		for low, high := near(best.first); best.score > 0 && low <= high; low++ {
-			consider(low, best.last)
+		for from := 0; best.score > 0 && from < best.last; from++ {
+			consider(from, best.last)
 		}
-		for low, high := near(best.last); best.score > 0 && low <= high; low++ {
-			consider(best.first, low)
+		for to := best.first + 1; best.score > 0 && to <= own.all; to++ {
+			consider(best.first, to)
 		}
 	}
 	if whole.rank > best.rank {
