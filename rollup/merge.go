@@ -5,7 +5,6 @@ package rollup
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/regometer/regometer/exphist"
@@ -21,7 +20,7 @@ import (
 // or if its explicit bounds differ from those of r. [Snapshot.Rebound] changes
 // the bounds.
 func (r *Rollup) Merge(s *Snapshot) error {
-	for t := range s.histograms() {
+	for _, t := range s.histograms() {
 		l := t.Histogram.Layout()
 		if countDurations(t) > 0 && (l.Unit != exphist.Nanosecond || !slices.Equal(l.Bounds, r.options.Bounds)) {
 			return fmt.Errorf("rollup: merge: the histogram of stage %q is in %ss with the explicit bounds %v: "+
@@ -81,26 +80,21 @@ func countDurations(t *StageTotal) uint64 { return t.Histogram.Count() + t.Histo
 // else changes. Rebound has no effect on histograms that have these bounds
 // already.
 func (s *Snapshot) Rebound(bounds []int64) {
-	for t := range s.histograms() {
+	for _, t := range s.histograms() {
 		t.Histogram.Rebound(bounds)
 	}
 }
 
-// histograms returns an iterator over the stages of each path, and the stages
-// over all paths.
-func (s *Snapshot) histograms() iter.Seq[*StageTotal] {
-	return func(yield func(*StageTotal) bool) {
-		for i := range s.Paths {
-			for j := range s.Paths[i].Stages {
-				if !yield(&s.Paths[i].Stages[j]) {
-					return
-				}
-			}
-		}
-		for i := range s.Stages {
-			if !yield(&s.Stages[i]) {
-				return
-			}
+// histograms returns the stages of each path, and the stages over all paths.
+func (s *Snapshot) histograms() (all []*StageTotal) {
+	add := func(stages []StageTotal) {
+		for i := range stages {
+			all = append(all, &stages[i])
 		}
 	}
+	for i := range s.Paths {
+		add(s.Paths[i].Stages)
+	}
+	add(s.Stages)
+	return all
 }

@@ -116,48 +116,31 @@ func TestSelfTime(t *testing.T) {
 	}
 }
 
-// TestLabels adds decisions with unusual paths and names. Admit gives labels
-// before the first decision.
+// TestLabels adds decisions with unusual paths and names.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	longest := strings.Repeat("p", 1024)
-	for _, admit := range []bool{false, true} {
-		r := newRollup(t, rollup.Options{Paths: 4, Stages: []rollup.Stage{{Name: longest}}, Counters: []string{longest}})
-		var paths []string
-		for _, path := range []string{"a", "a", "other", "", "b\xff\xfec", "b\uFFFDc", "b\xffc", longest + "p", longest, "c", "d", "a"} {
-			if admit {
-				if fits := r.Admit(path); fits != (path != longest+"p" && path != "d") {
-					t.Errorf("path %.9q: there is room: %t", path, fits)
-				}
-			}
-			paths = append(paths, path)
+	r := newRollup(t, rollup.Options{Paths: 4, Stages: []rollup.Stage{{Name: longest}}, Counters: []string{longest}})
+	for _, path := range []string{"a", "a", "other", "", "b\xff\xfec", "b\uFFFDc", "b\xffc", longest + "p", longest, "c", "d", "a"} {
+		r.Add(rollup.Decision{Path: path, Numbers: []rollup.Number{{"timer_s\xff_ns", 1}, {"counter_" + longest + "p", 3}, {"timer_" + longest + "_ns", 2}, {"counter_" + longest, 2}}})
+	}
+	s := snapshotOf(r)
+	if got, want := r.Labels(), []string{"a", "b\uFFFDc", longest, "c"}; !slices.Equal(got, want) {
+		t.Errorf("the labels are %.40q, want %.40q", got, want)
+	}
+	for i, want := range []uint64{4, 3, 3, 1, 1} {
+		if got := outcomesOf(&s.Paths[i])[outcome.Allowed]; got != want {
+			t.Errorf("path %.9q has %d decisions, want %d", s.Paths[i].Label, got, want)
 		}
-		if admit {
-			if s := snapshotOf(r); len(s.Paths) != 4 || s.Overflow != (rollup.Overflow{}) {
-				t.Errorf("before the first decision there are %d paths and the overflow %+v", len(s.Paths), s.Overflow)
-			}
-		}
-		for _, path := range paths {
-			r.Add(rollup.Decision{Path: path, Numbers: []rollup.Number{{"timer_s\xff_ns", 1}, {"counter_" + longest + "p", 3}, {"timer_" + longest + "_ns", 2}, {"counter_" + longest, 2}}})
-		}
-		s := snapshotOf(r)
-		if got, want := r.Labels(), []string{"a", "b\uFFFDc", longest, "c"}; !slices.Equal(got, want) {
-			t.Errorf("the labels are %.40q, want %.40q", got, want)
-		}
-		for i, want := range []uint64{4, 3, 3, 1, 1} {
-			if got := outcomesOf(&s.Paths[i])[outcome.Allowed]; got != want {
-				t.Errorf("path %.9q has %d decisions, want %d", s.Paths[i].Label, got, want)
-			}
-		}
-		if got, want := selfTimes(s.Stages), (map[string]uint64{rollup.Other: 12, longest: 24}); !maps.Equal(got, want) {
-			t.Errorf("the self times are %.80v, want %.80v", got, want)
-		}
-		if want := []rollup.Total{{rollup.Other, 36}, {longest, 24}}; !slices.Equal(s.Counters, want) {
-			t.Errorf("the counters are %.80v, want %.80v", s.Counters, want)
-		}
-		if want := (rollup.Overflow{Paths: 2, Stages: 12, Counters: 36}); s.Overflow != want {
-			t.Errorf("the overflow is %+v, want %+v", s.Overflow, want)
-		}
+	}
+	if got, want := selfTimes(s.Stages), (map[string]uint64{rollup.Other: 12, longest: 24}); !maps.Equal(got, want) {
+		t.Errorf("the self times are %.80v, want %.80v", got, want)
+	}
+	if want := []rollup.Total{{rollup.Other, 36}, {longest, 24}}; !slices.Equal(s.Counters, want) {
+		t.Errorf("the counters are %.80v, want %.80v", s.Counters, want)
+	}
+	if want := (rollup.Overflow{Paths: 2, Stages: 12, Counters: 36}); s.Overflow != want {
+		t.Errorf("the overflow is %+v, want %+v", s.Overflow, want)
 	}
 }
 

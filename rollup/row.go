@@ -33,17 +33,6 @@ func (r *Rollup) Labels() []string {
 	return labels
 }
 
-// Admit gives a path a label before its first decision, if there is room. It
-// reports whether the path has a label now. The empty path and "other" have the
-// label Other, and Admit returns true for them.
-func (r *Rollup) Admit(path string) bool {
-	path = stages.Valid(path)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, fits := r.rowOf(path)
-	return fits
-}
-
 // rowOf returns the row of a valid path, and makes it if there is room.
 // Otherwise it returns the row of path Other and false. The caller holds the
 // lock.

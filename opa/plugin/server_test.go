@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -358,52 +357,6 @@ func (o *opa) answers() bool {
 	}
 	response.Body.Close()
 	return response.StatusCode == http.StatusOK
-}
-
-// A decision is cancelled if the client leaves.
-func TestServerCancelled(t *testing.T) {
-	t.Parallel()
-	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-r.Context().Done():
-		case <-time.After(10 * time.Second):
-		}
-	}))
-	t.Cleanup(slow.Close)
-	o := startOPA(t, enabled, nil)
-	status, text := o.do("PUT", "/v1/policies/slow", `package slow
-call := http.send({"method": "GET", "url": "`+slow.URL+`"})
-spin if {
-	some i in numbers.range(1, 100000)
-	some j in numbers.range(1, 100000)
-	i * j < 0
-}`)
-	if status != http.StatusOK {
-		t.Fatal(status, text)
-	}
-	for _, path := range []string{"slow/call", "slow/spin"} {
-		ctx, cancel := context.WithCancel(t.Context())
-		sent := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			WroteRequest: func(httptrace.WroteRequestInfo) { time.AfterFunc(100*time.Millisecond, cancel) },
-		})
-		r, err := http.NewRequestWithContext(sent, http.MethodPost, o.url+"/v1/data/"+path, strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if response, err := http.DefaultClient.Do(r); err == nil {
-			t.Errorf("%s: %s", path, response.Status)
-			response.Body.Close()
-		}
-		cancel()
-	}
-	eventually(t, "both cancelled", func() bool { return len(o.series(`opa_decisions_total{outcome="cancelled"`)) == 2 })
-	o.check("opa_decisions_total{",
-		`opa_decisions_total{outcome="cancelled",path="slow/call"} 1`,
-		`opa_decisions_total{outcome="cancelled",path="slow/spin"} 1`)
-	o.check("opa_decision_errors_total")
-	if lines := o.series(`opa_decision_stage_unfinished_total{cause="unknown"`); len(lines) != 0 {
-		t.Errorf("timers are unfinished for unknown causes: %s", lines)
-	}
 }
 
 // Discovery brings the plugin and changes its configuration in place. It
