@@ -3,7 +3,8 @@
 
 // Package e2e tests Regometer in real systems: OPA servers built by `regometer
 // build`, scraped by Prometheus and pushing to an OpenTelemetry Collector's
-// receiver. It has only tests. Most of them run only if REGOMETER_E2E is set:
+// receiver. It has only tests, which run with GOWORK=off. Most of them run only if
+// REGOMETER_E2E is set:
 //
 //	REGOMETER_E2E=1 go test .          # a few minutes, and a few more to build OPA
 //	REGOMETER_E2E=1 go test -short .   # the same tests with less load
