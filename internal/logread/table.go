@@ -88,16 +88,18 @@ func cutCell(record []byte, comma byte) (cell, rest []byte, more, ok bool) {
 		cell, rest, more = bytes.Cut(record, []byte{comma})
 		return cell, rest, more, bytes.IndexByte(cell, '\n') < 0
 	}
-	for end := 1; ; end++ {
-		n := bytes.IndexByte(record[end:], '"')
-		if n < 0 {
-			return nil, nil, false, false
+	cell = make([]byte, 0, min(len(record), 1<<10))
+	for i := 1; i < len(record); i++ {
+		if record[i] == '"' {
+			if i++; i == len(record) {
+				return cell, nil, false, true
+			} else if record[i] != '"' {
+				return cell, record[i+1:], true, record[i] == comma
+			}
 		}
-		if end += n + 1; end == len(record) || record[end] != '"' {
-			cell = bytes.ReplaceAll(record[1:end-1], []byte(`""`), quote)
-			return cell, record[min(end+1, len(record)):], end < len(record), end == len(record) || record[end] == comma
-		}
+		cell = append(cell, record[i])
 	}
+	return nil, nil, false, false
 }
 
 // cells returns the cells of a record, or nil if the record is broken.
