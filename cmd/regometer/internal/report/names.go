@@ -88,7 +88,7 @@ func (n *names) add(name hashed, time int64, o outcome.Outcome) {
 	}
 }
 
-// lateNames adds the decisions of a worker to names, many at a time. A look-up
+// lateNames adds decisions to names that are many, many at a time. A look-up
 // waits for memory, and the processor waits for several of them at once.
 type lateNames struct {
 	to      *names

@@ -68,7 +68,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
-			w.servers.flush()
 			w.clients.flush()
 		})
 	}
