@@ -5,7 +5,6 @@ package groupby
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"unicode/utf8"
 
@@ -217,12 +216,9 @@ func (g *Groups) fit() {
 }
 
 // Merge adds the groups of o, which must have the same limits. The caller must
-// not use o afterwards. Merge fails, and changes nothing, if g is o, or if the
-// counts of both may exceed 64 bits.
+// not use o afterwards. Merge fails, and changes nothing, if the counts of both
+// may exceed 64 bits.
 func (g *Groups) Merge(o *Groups) error {
-	if g == o {
-		return errors.New("groups cannot be merged with themselves")
-	}
 	sums := g.sums
 	if err := sums.add(o.sums); err != nil {
 		return err

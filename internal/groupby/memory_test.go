@@ -6,6 +6,7 @@ package groupby
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -143,4 +144,26 @@ func liveBytes() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// typicalMeasures are five timers and two counters, as a POST to a server's
+// Data API has them.
+func typicalMeasures(g *Groups, r *rand.Rand) []logread.Measure {
+	whole := 200e3 * math.Exp(r.NormFloat64())
+	var measures []logread.Measure
+	for _, m := range []struct {
+		key  string
+		part float64
+	}{
+		{"counter_rego_builtin_http_send_network_requests", 1e-5},
+		{"counter_server_query_cache_hit", 1e-5},
+		{"timer_rego_builtin_http_send_ns", 0.4},
+		{"timer_rego_input_parse_ns", 0.1},
+		{"timer_rego_query_compile_ns", 0.01},
+		{"timer_rego_query_eval_ns", 0.7},
+		{"timer_server_handler_ns", 1},
+	} {
+		measures = append(measures, logread.Measure{Metric: g.Metric([]byte(m.key)), Value: 1 + int64(whole*m.part)})
+	}
+	return measures
 }
