@@ -82,30 +82,39 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// Thresholds limit the decisions of the log, and not those of the sample.
+// Thresholds limit the decisions of the log, and not those of the sample, and
+// times are those of all decisions.
 func TestSampleThresholds(t *testing.T) {
 	lower(t, &sampleSize, 50)
 	var log strings.Builder
 	for i := range 1000 {
 		log.WriteString(event(i, "p/usual", `"input":{"user":"x"},"result":true`))
-		if i < 10 {
+		if i < 200 {
 			log.WriteString(event(i, "p/allow", `"input":{"user":"x"},"result":false`))
 		}
 	}
 	o := Options{Policy: loaded(lay(t, "p.rego", usual+"usual if input.user\n"))}
-	for _, s := range []string{"changed>0.9%", "changed>1%", "changed>9", "changed>10", "denied-to-allowed>9"} {
+	for _, s := range []string{"changed>16.6%", "changed>17%", "changed>199", "changed>200", "denied-to-allowed>199"} {
 		o.Thresholds = append(o.Thresholds, must(ParseThreshold(s)))
 	}
 	var failed []string
-	for _, c := range replayed(t, log.String(), o).Checks(nil) {
+	r := replayed(t, log.String(), o)
+	for _, c := range r.Checks(nil) {
 		if c.Failed {
 			failed = append(failed, c.Name+": "+c.Texts[0])
 		}
 	}
-	want := []string{"changed>0.9%: 10 of 1,010 decisions (estimated from the sample)", "changed>9: 10 of 1,010 decisions (estimated from the sample)",
-		"denied-to-allowed>9: 10 of 1,010 decisions (estimated from the sample)"}
+	want := []string{"changed>16.6%: 200 of 1,200 decisions (estimated from the sample)", "changed>199: 200 of 1,200 decisions (estimated from the sample)",
+		"denied-to-allowed>199: 200 of 1,200 decisions (estimated from the sample)"}
 	if !slices.Equal(failed, want) {
 		t.Errorf("exceeded are %q, want %q", failed, want)
+	}
+	lines := 0.0
+	for _, l := range r.Profile.Lines {
+		lines += l.Time
+	}
+	if all := r.Profile.Time; math.Abs(lines/all-1) > 0.02 || r.Decisions > 50 {
+		t.Errorf("the lines take %v of %v in %d decisions", lines, all, r.Decisions)
 	}
 }
 
