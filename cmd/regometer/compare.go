@@ -13,6 +13,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/compare"
 	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 func newCompareCommand() *cobra.Command {
@@ -72,7 +73,7 @@ decisions.`,
 				}
 				for _, f := range side.Findings {
 					if f.Rule == report.PartlyRead || f.Rule == report.Repeated {
-						fmt.Fprintf(cmd.ErrOrStderr(), "regometer: %s: %s\n", args[i], f.Text)
+						fmt.Fprintf(cmd.ErrOrStderr(), "regometer: %s: %s\n", args[i], text.Fit(f.Text, 1000))
 					}
 				}
 			}
@@ -83,7 +84,7 @@ decisions.`,
 			if err := printResult(cmd.OutOrStdout(), format, c, shown); err != nil {
 				return err
 			}
-			return checkThresholds(cmd.ErrOrStderr(), c.Checks(nil))
+			return failedChecks(cmd.ErrOrStderr(), c.Checks(nil))
 		},
 	}
 	flags := cmd.Flags()
@@ -125,16 +126,4 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 		return nil, ctx.Err()
 	}
 	return r, nil
-}
-
-// checkThresholds prints the checks that failed, each with the first of its
-// texts. It returns an error if there is one.
-func checkThresholds(stderr io.Writer, checks []output.Check) (err error) {
-	for _, c := range checks {
-		if c.Failed {
-			fmt.Fprintf(stderr, "regometer: --fail-on: %s: %s\n", c.Name, c.Texts[0])
-			err = statusError(exitExceeded)
-		}
-	}
-	return err
 }

@@ -45,7 +45,7 @@ in the format of another version. A finding says how many decisions several repo
 			if err != nil {
 				return err
 			}
-			return out.checkFindings(r, cmd.ErrOrStderr())
+			return failedChecks(cmd.ErrOrStderr(), r.Checks(out.shown.FailOn))
 		},
 	}
 	out.flags(cmd)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
 )
 
 // After the whole report, findings of the named rules are a failure.
@@ -23,9 +25,9 @@ func TestFailOn(t *testing.T) {
 	} {
 		wantStatus, wantStderr := 0, ""
 		if failed != "" {
-			wantStatus, wantStderr = exitExceeded, "regometer: --fail-on: these rules have a finding or did not run: "+failed+"\n"
+			wantStatus, wantStderr = exitExceeded, "regometer: --fail-on: "+failed+": The 10,000 decisions include 5,000 repeats"
 		}
-		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != wantStatus || stdout != want || stderr != wantStderr {
+		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != wantStatus || stdout != want || !strings.HasPrefix(stderr, wantStderr) || failed == "" && stderr != "" {
 			t.Errorf("%s: status %d, want %d; prints\n%s%s", args, status, wantStatus, stdout, stderr)
 		}
 	}
@@ -36,6 +38,15 @@ func TestFailOn(t *testing.T) {
 	var out, errs strings.Builder
 	if status := run(t.Context(), []string{"compare", "a.log", "-"}, strings.NewReader(read("twice.log")), &out, &errs); status != 0 || !strings.Contains(errs.String(), "regometer: -: The 10,000 decisions include 5,000 repeats") {
 		t.Errorf("compare with standard input: status %d, %q", status, errs.String())
+	}
+}
+
+// Names from a log are visible where a failed check is printed.
+func TestFailedChecksVisible(t *testing.T) {
+	var b strings.Builder
+	err := failedChecks(&b, []output.Check{{Name: "p50:a>+1%", Failed: true, Texts: []string{"\x1b[31m/\u202ea: p50 went up."}}, {Name: "other", Texts: []string{"b"}}})
+	if want := `regometer: --fail-on: p50:a>+1%: \x1b[31m/\u202ea: p50 went up.` + "\n"; b.String() != want || err == nil {
+		t.Errorf("%q, %v, want %q", b.String(), err, want)
 	}
 }
 

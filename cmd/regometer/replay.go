@@ -147,5 +147,5 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	case r.Decisions == 0:
 		return emptyError(cmd.ErrOrStderr(), "no decision was evaluated")
 	}
-	return checkThresholds(cmd.ErrOrStderr(), r.Checks(nil))
+	return failedChecks(cmd.ErrOrStderr(), r.Checks(nil))
 }

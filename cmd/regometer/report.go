@@ -113,7 +113,7 @@ exact. Times are in UTC. JSON has durations in nanoseconds.`,
 				fmt.Fprintln(cmd.ErrOrStderr(), "regometer: interrupted: the output covers only what was read until then")
 				return statusError(exitInterrupted)
 			}
-			if err := out.checkFindings(r, cmd.ErrOrStderr()); err != nil {
+			if err := failedChecks(cmd.ErrOrStderr(), r.Checks(out.shown.FailOn)); err != nil {
 				return err
 			}
 			if r.Total.Decisions == 0 && !allowEmpty {

@@ -18,6 +18,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/page"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // reportOutput has the flags that say where a report goes.
@@ -59,20 +60,16 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 	)
 }
 
-// checkFindings prints the names of the rules of --fail-on that have a finding
-// or did not run. It returns an error if there is one.
-func (o *reportOutput) checkFindings(r *report.Report, stderr io.Writer) error {
-	var failed []string
-	for _, c := range r.Checks(o.shown.FailOn) {
+// failedChecks prints the checks that failed, each with the first of its texts,
+// which may have names from a log. It returns an error if there is one.
+func failedChecks(stderr io.Writer, checks []output.Check) (err error) {
+	for _, c := range checks {
 		if c.Failed {
-			failed = append(failed, c.Name)
+			fmt.Fprintf(stderr, "regometer: --fail-on: %s\n", text.Fit(c.Name+": "+c.Texts[0], 1000))
+			err = statusError(exitExceeded)
 		}
 	}
-	if failed == nil {
-		return nil
-	}
-	fmt.Fprintln(stderr, "regometer: --fail-on: these rules have a finding or did not run:", strings.Join(failed, ", "))
-	return statusError(exitExceeded)
+	return err
 }
 
 // addFormatFlag adds the flag that chooses a format.
