@@ -129,7 +129,7 @@ var (
 		{`{"code":"eval_cancel_error","message":"caller cancelled query execution"}`,
 			`eval_cancel_error: caller cancelled query execution`},
 	}
-	noDocument = &failure{`{"code":"undefined_document","message":"document missing: data.system.main"}`,
+	errNoDocument = &failure{`{"code":"undefined_document","message":"document missing: data.system.main"}`,
 		`undefined_document: document missing: data.system.main`}
 )
 
@@ -237,7 +237,7 @@ func (w *writer) drawOutcome() {
 		w.event.Error = failures[w.IntN(len(failures))]
 	case fate < w.failed+w.undefined:
 		if w.oneIn(8) {
-			w.event.Error = noDocument
+			w.event.Error = errNoDocument
 		}
 	case w.oneIn(2000):
 		w.event.Erased = []string{"/result"}
