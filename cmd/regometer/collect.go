@@ -202,8 +202,9 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		if context.Cause(ctx) == ctx.Err() { // otherwise a signal is the cause, and no failure
-			err = ctx.Err()
+		// A signal is the cause in an error of its own, and no failure.
+		if cause := context.Cause(ctx); cause == context.Canceled { //nolint:errorlint // which the signal's error also is
+			err = cause
 		}
 	}
 	cancel()

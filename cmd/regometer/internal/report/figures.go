@@ -19,11 +19,6 @@ var (
 	QuantileTitles = []string{"p50", "p90", "p95", "p99", "p99.9", "max"}
 )
 
-const (
-	p50 = 0
-	p99 = 3
-)
-
 // ByTime returns the stages by self time, descending, and by name.
 func (g *Group) ByTime() []*groupby.Stage {
 	stages := make([]*groupby.Stage, len(g.Stages))
