@@ -75,6 +75,17 @@ func (s *scene) batch(path *pathSpec, share float64, is func(x float64) bool) {
 	}
 }
 
+// followDay makes the rate, and the outcomes of a path, follow the day.
+func (s *scene) followDay(span time.Duration) {
+	s.span, s.weight = span, wave(span, day, 0.6)
+	more := wave(s.span, day, 1)
+	s.change(func(r *rand.Rand, d *decision) {
+		if d.path == &s.paths[0] {
+			d.setAllowed(r, 0.6+0.3*more(d.x))
+		}
+	})
+}
+
 // healthyScenes have nothing wrong.
 var healthyScenes = []struct {
 	name  string
@@ -151,16 +162,8 @@ var healthyScenes = []struct {
 			}
 		}
 	}},
-	{"outcomes follow the day, 14 days", func(s *scene, _ *rand.Rand) {
-		s.span = 14 * day
-		s.weight = wave(s.span, day, 0.6)
-		more := wave(s.span, day, 1)
-		s.change(func(r *rand.Rand, d *decision) {
-			if d.path == &s.paths[0] {
-				d.setAllowed(r, 0.6+0.3*more(d.x))
-			}
-		})
-	}},
+	{"outcomes follow the day, 14 days", func(s *scene, _ *rand.Rand) { s.followDay(14 * day) }},
+	{"outcomes follow the day, one day", func(s *scene, _ *rand.Rand) { s.followDay(day) }},
 	{"many clients", func(s *scene, _ *rand.Rand) { s.clients = 3000 }},
 	{"a revision every day, 14 days", func(s *scene, _ *rand.Rand) {
 		s.span = 14 * day

@@ -103,25 +103,27 @@ func (s *scan) steps(c *cluster, excess []float64) bool {
 		}
 	}
 	hours := time.Duration(s.events[len(s.events)-1].time - s.events[0].time).Hours()
-	course := make([][]float64, 4, 8)
-	if hours >= dayHours {
-		course = course[:8]
-	}
-	step, y := make([]float64, scanBins), make([]float64, scanBins)
+	step, y, course := make([]float64, scanBins), make([]float64, scanBins), make([][]float64, 8)
 	for b := range y {
 		if n[b] > 0 {
 			y[b], step[b] = sum[b]/n[b], inside[b]/n[b]
 		}
 		t := (float64(b)+0.5)/scanBins*2 - 1
 		day := math.Pi * (t + 1) * hours / 24
-		for i, v := range []float64{1, t, t * t, t * t * t, math.Sin(day), math.Cos(day), math.Sin(2 * day), math.Cos(2 * day)}[:len(course)] {
+		for i, v := range [...]float64{t * t * t, t * t, t, 1, math.Sin(day), math.Cos(day), math.Sin(2 * day), math.Cos(2 * day)} {
 			course[i] = append(course[i], v)
 		}
 	}
-	one := course[0]
 	in, out := s.split(c, excess, c.subject)
 	variance := (variance(in)*float64(len(in)) + variance(out)*float64(len(out))) / float64(len(in)+len(out))
-	return residual(y, n[:], one, step) <= residual(y, n[:], course...)+2*float64(len(course)-2)*variance
+	smooth := [][][]float64{course[:4]} // a trend, the times of day, or both
+	if hours >= dayHours {
+		smooth = append(smooth, course[3:6], course)
+	}
+	least := residual(y, n[:], course[3], step)
+	return !slices.ContainsFunc(smooth, func(course [][]float64) bool {
+		return residual(y, n[:], course...)+2*float64(len(course)-2)*variance < least
+	})
 }
 
 // dayHours is the length of a log from which on it may show the times of day.
@@ -195,11 +197,11 @@ func (s *scan) measureExcess(c *cluster, removed []bool, of func(*event) float64
 		if c.kind != slow && !shared[e.names[ofPath]] && (!c.timed() || c.subject[ofClient] != anyName && c.outcome > outcome.Neither) {
 			unknown = outside.expect(unknown)
 		}
-		if excess[i] -= paths[e.names[ofPath]].expect(unknown); !c.subject.has(e) {
+		if excess[i] -= paths[e.names[ofPath]].expect(unknown); c.parent.has(e) && !c.subject.has(e) {
 			others[s.bin[i]].add(excess[i])
 		}
 	}
-	if c.kind == slow && !c.rare {
+	if c.kind == slow && !c.rare || c.parent != all { // a path's outcomes may follow the day
 		for i := range s.events {
 			excess[i] -= others[s.bin[i]].expect(0)
 		}
