@@ -213,6 +213,7 @@ var healthyScenes = []struct {
 	}},
 	{"few inputs, and a client that begins with new ones", func(s *scene, _ *rand.Rand) {
 		s.clients, s.span = 3, 30*time.Minute
+		s.paths[1].shares, s.paths[2].shares = s.paths[0].shares, s.paths[0].shares
 		s.before = func(_ *rand.Rand, d *decision) {
 			d.input %= 30
 			if d.path = &s.paths[0]; d.client == 0 {
