@@ -38,34 +38,13 @@
 //
 //	REGOMETER_COMPARISONS=500 go test -v -timeout 5h -run 'FalseAlarms|Power' ./cmd/regometer/internal/compare
 //
-// Of 500 comparisons without a change, with 30 to 240 slices on each side, 12
-// raised a false alarm, three of them of an outcome. This is 2.4 %, with a 95 %
-// interval of 1.4 to 4.1 %. The level of a minute varied by 11 to 39 % (standard
-// deviation of its logarithm), with a correlation of 0 to 0.9 from one minute to
-// the next. The share denied was 0.05 to 97 %, and its log odds varied by up to
-// 0.6. Two thirds had bursts of 5 times the latency and 10 % errors, of 3 to 7
-// minutes on average.
-//
-// A change of +20 % in one of the 40 stages, and of the share denied in one of
-// the paths from 20 to 25 %, with about 200 decisions in a slice, was seen in so
-// many of 30 comparisons:
-//
-//	levels vary by      log odds by    slices    p50    p99    denied
-//	3 %                        0.1         60     30     28        30
-//	10 %                       0.3         60     20     14         8
-//	10 %                       0.3        240     30     30        29
-//	20 %                       0.6        240     15     13         4
-//	10 %, and bursts           0.3        240     23      0        28
-//
-// The test also plants them in one of 500 paths, with 9,760 decisions on each
-// side. With levels that vary by 3 %, the p50 was seen in 29 of 30 comparisons,
-// and the share denied in 7 of 30 with 60 slices in which all paths have as many
-// decisions. With 33 slices in which the others have ever fewer, these were 29
-// and 14 of 30.
-//
-// The correlation was 0.5, and 0.7 where levels vary by 20 %. The bursts made
-// up 4 % of the time, so they decided p99, and not the change. Of the 210
-// comparisons of like with like in this test, 3 raised an alarm.
+// The levels of the minutes vary by up to 39 % and depend on one another, and two
+// thirds of the logs have bursts of latency and errors. About one comparison in
+// forty without a change raises a false alarm. With 60 slices on each side and
+// about 200 decisions in a slice, a change of +20 % in one of 40 stages, and of a
+// share from 20 to 25 %, is nearly always seen if levels vary by 3 %, and in less
+// than half of the comparisons if they vary by 20 %. Where bursts decide the p99,
+// it does not show such a change.
 //
 // A change in the middle of a side makes slices differ, and so widens the
 // interval: of a path that falls from 85 % to 37 % allowed half-way through an
