@@ -204,10 +204,10 @@ var costs = []cost{
 		}
 		return said
 	}},
-	{"handler_outside_rego", handlerStage, 0.5, 0, 500 * time.Microsecond, func(r *Report) string {
+	{"handler_outside_rego", handlerStage, 0.5, 0, 500 * time.Microsecond, func(*Report) string {
 		return "Check whether OPA waits for a processor. If it does, raise its CPU limit, or spread the load over more instances."
 	}},
-	{"handler_outside_rego", inputStage, 0.5, 0, 500 * time.Microsecond, func(r *Report) string {
+	{"handler_outside_rego", inputStage, 0.5, 0, 500 * time.Microsecond, func(*Report) string {
 		return "Send only the parts of the input that policies read, and check whether clients send the input slowly."
 	}},
 }

@@ -115,14 +115,14 @@ func (s *scan) steps(c *cluster, excess []float64) bool {
 		}
 	}
 	in, out := s.split(c, excess, c.subject)
-	variance := (variance(in)*float64(len(in)) + variance(out)*float64(len(out))) / float64(len(in)+len(out))
+	noise := (variance(in)*float64(len(in)) + variance(out)*float64(len(out))) / float64(len(in)+len(out))
 	smooth := [][][]float64{course[:4]} // a trend, the times of day, or both
 	if hours >= dayHours {
 		smooth = append(smooth, course[3:6], course)
 	}
 	least := residual(y, n[:], course[3], step)
 	return !slices.ContainsFunc(smooth, func(course [][]float64) bool {
-		return residual(y, n[:], course...)+2*float64(len(course)-2)*variance < least
+		return residual(y, n[:], course...)+2*float64(len(course)-2)*noise < least
 	})
 }
 
