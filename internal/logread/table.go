@@ -119,7 +119,8 @@ func (t *table) cells(record []byte) (cells [][]byte) {
 // parse parses the object that the cells of a record stand for, and returns its
 // text.
 func (t *table) parse(p *parser, cells [][]byte) []byte {
-	object, unknown := append(t.object[:0], '{'), t.isKnown && t.noResult
+	t.object = append(t.object[:0], '{')
+	object, unknown := t.object, t.isKnown && t.noResult
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
 		if t.isKnown {
