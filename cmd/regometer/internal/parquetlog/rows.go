@@ -169,9 +169,10 @@ func (r *Rows) list(n int, value func(i int) parquet.Value) {
 	r.column++
 }
 
-// putMap puts a map into the next two columns.
+// putMap puts a map into the next two columns. Its keys are sorted, so the same
+// decisions make the same file.
 func putMap[V any](r *Rows, m map[string]V, value func(V) parquet.Value) {
-	keys := slices.Collect(maps.Keys(m))
+	keys := slices.Sorted(maps.Keys(m))
 	r.list(len(keys), func(i int) parquet.Value { return r.text([]byte(keys[i])) })
 	r.list(len(keys), func(i int) parquet.Value { return value(m[keys[i]]) })
 }

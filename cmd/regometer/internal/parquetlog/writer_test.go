@@ -107,3 +107,14 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// One worker makes the same file of the same log each time.
+func TestSameFile(t *testing.T) {
+	o := report.Options{Inputs: []string{sample(t, samplelog.Options{Decisions: 50, Seed: 1})}, Workers: 1}
+	first, _ := write(t, o, groupRows)
+	for range 3 {
+		if again, _ := write(t, o, groupRows); !bytes.Equal(again, first) {
+			t.Fatal("two files of one log differ")
+		}
+	}
+}
