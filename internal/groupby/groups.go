@@ -42,6 +42,7 @@ type Groups struct {
 
 	byKey map[string]*group
 	kept  lowest // the keys except Other
+	room  *room  // or nil
 	other *group
 	added *group // to which Add added last
 
@@ -163,24 +164,27 @@ func (g *Groups) groupOf(key []byte) *group {
 		g.overflow.Decisions++
 		return g.other
 	default:
-		x = &group{key: string(key), period: never}
-		g.keep(x)
+		g.keep(&group{key: string(key), period: never})
 		g.fit()
+		if x, ok = g.byKey[string(key)]; !ok { // another goroutine has taken the room
+			g.overflow.Decisions++
+			return g.other
+		}
 	}
 	return x
 }
 
 // admits reports whether a key that has no group would have room.
 func (g *Groups) admits(key []byte) bool {
-	return g.kept.admits(key, g.limits.Groups)
+	return g.kept.admits(key, g.limits.Groups) && (g.room == nil || g.room.has(keyHash(key)))
 }
 
 // keep adds a group. If there are then too many, it displaces the groups of the
 // highest ranks.
 func (g *Groups) keep(x *group) {
 	g.byKey[x.key] = x
-	g.kept.add(x.key)
-	for len(g.kept) > g.limits.Groups {
+	g.room.add(g.kept.add(x.key))
+	for len(g.kept) > g.limits.Groups || len(g.kept) > 0 && !g.room.has(g.kept[0].hash) {
 		highest := g.kept.removeHighest()
 		g.displace(g.byKey[highest])
 		delete(g.byKey, highest)

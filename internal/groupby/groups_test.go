@@ -480,9 +480,13 @@ func TestModel(t *testing.T) {
 		events := w.events(w.IntN(200))
 		want := modelText(o, events)
 		for round := range 4 {
-			parts := make([]caller, 1+round*w.IntN(4))
+			parts, groups := make([]caller, 1+round*w.IntN(4)), []*Groups(nil)
 			for i := range parts {
 				parts[i] = newCaller(t, o)
+				groups = append(groups, parts[i].Groups)
+			}
+			if w.IntN(2) == 0 {
+				ShareRoom(groups...)
 			}
 			mergeNext := func() {
 				i := w.IntN(len(parts) - 1)

@@ -29,7 +29,12 @@ func (l lowest) admits(text []byte, limit int) bool {
 	return hash < l[0].hash || hash == l[0].hash && string(text) < l[0].text
 }
 
-func (l *lowest) add(text string) { heap.Push(l, ranked{keyHash([]byte(text)), text}) }
+// add adds a text, and returns its hash.
+func (l *lowest) add(text string) uint64 {
+	hash := keyHash([]byte(text))
+	heap.Push(l, ranked{hash, text})
+	return hash
+}
 
 // removeHighest removes and returns the text of the highest rank.
 func (l *lowest) removeHighest() string { return heap.Pop(l).(ranked).text }

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 )
 
@@ -57,10 +58,12 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 			r.of = -1
 		}
 	}
-	workers := make([]*worker, o.Workers)
+	workers, groups := make([]*worker, o.Workers), make([]*groupby.Groups, o.Workers)
 	for i := range workers {
 		workers[i] = newWorker(r)
+		groups[i] = workers[i].sum.groups
 	}
+	groupby.ShareRoom(groups...)
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		wg.Go(func() {
