@@ -54,8 +54,8 @@
 // # Performance considerations
 //
 // Collect works on a copy of the rollup, so decisions wait only while this is
-// made, some ten microseconds at a time. The next scrape uses the copy's memory
-// again. The metrics of a scrape are new memory, in few large blocks, because a registry hands them on. The
+// made. The next scrape uses the copy's memory again. The metrics of a scrape
+// are new memory, in few large blocks, because a registry hands them on. The
 // rollup's limits also limit the number of series, see MaxSeries.
 //
 // BenchmarkScrape measures a whole scrape of 100 histograms, by text and by

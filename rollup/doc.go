@@ -61,8 +61,8 @@
 //
 // A rollup has one mutex, which [Rollup.Add] holds for less than a microsecond.
 // Add allocates memory only for the first decision of a path, for the first
-// duration of a stage, and when a histogram grows. A [Rollup.Snapshot] copies
-// all stages at once, in some ten microseconds, and then one path at a time.
+// duration of a stage, and when a histogram grows. A [Rollup.Snapshot] holds it
+// while it copies all stages, and then for one path at a time.
 //
 // Before 1.0, names may change, and there may be more outcomes, causes and stages.
 // What is counted and the bounds stay.

@@ -23,12 +23,11 @@ func newBuildCommand() *cobra.Command {
 		Use:   "build [-C DIR] [PACKAGE] [-- GO BUILD FLAGS]",
 		Short: "Build opa, or a program with OPA inside, with the drop-in and the plugin",
 		Long: `Builds an opa binary, or another program with OPA inside, and prints where the result
-is. The binary has Regometer's drop-in instead of
-OPA's package v1/metrics, fixes to OPA that are proposed to its maintainers, Regometer's
-plugin, and a hook, through which the plugin gets each decision straight from the
-server. "regometer version FILE" shows what is in a binary. The command leaves out what
-does not fit this OPA release, and says so. --pure puts in only the drop-in. --no-plugin
-leaves out the plugin and the hook.
+is. The binary has Regometer's drop-in instead of OPA's package v1/metrics, fixes to OPA
+that are proposed to its maintainers, Regometer's plugin, and a hook, through which the
+plugin gets each decision straight from the server. "regometer version FILE" shows what
+is in a binary. The command leaves out what does not fit this OPA release, and says so.
+--pure puts in only the drop-in. --no-plugin leaves out the plugin and the hook.
 
 The plugin does nothing until OPA's configuration names it: "plugins: {regometer: {}}".
 Then /metrics shows the durations of each stage and the outcomes of all decisions by

@@ -31,7 +31,7 @@ func isLogged(line []byte) bool {
 // endsLogged reports whether a prefix that ends before an object has the level
 // of a line of a logger, or ends with the name of its field.
 func endsLogged(prefix []byte) bool {
-	if at := textField.FindIndex(prefix[max(0, bytes.LastIndex(prefix, []byte("  "))):]); at != nil && bytes.HasSuffix(prefix, []byte(" = ")) {
+	if bytes.HasSuffix(prefix, []byte(" = ")) && textField.Match(prefix[max(0, bytes.LastIndex(prefix, []byte("  "))):]) {
 		return true
 	}
 	for {

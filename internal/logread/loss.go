@@ -53,14 +53,17 @@ func lossIn(message []byte, line int64) loss {
 
 // noteLoss notes a line of OPA's decision logger, the object that p has parsed.
 // A wrapper may have it twice. Text that a policy prints is in a line without a
-// plugin.
-func (f *finder) noteLoss(p *parser) {
+// plugin. Most lines are of others.
+func (f *finder) noteLoss(p *parser, text []byte) {
+	if f.reader.options.Loss == nil || !bytes.Contains(text, names[2]) || string(fieldIn(text, "plugin")) != `"decision_logs"` {
+		return
+	}
 	message := p.text(fieldMsg)
 	if message == nil { // a shipper has renamed it
-		message = []byte(textOf(fieldIn(p.json, "message")))
+		message = []byte(textOf(fieldIn(text, "message")))
 	}
 	l := lossIn(message, f.record.line)
-	if l.n == 0 || f.reader.options.Loss == nil || string(fieldIn(p.json, "plugin")) != `"decision_logs"` {
+	if l.n == 0 {
 		return
 	}
 	id := maphash.Bytes(seed, slices.Concat(message, p.optional(fieldTime)))

@@ -117,14 +117,14 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 		if inEvent {
 			return
 		}
-		f.noteLoss(p)
+		f.noteLoss(p, text)
 		if slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
 			f.problem(Logged)
 		}
 		return
 	}
-	if p.has(fieldLevel) && !isEvent && !inEvent && bytes.Contains(p.json, names[2]) {
-		f.noteLoss(p)
+	if p.has(fieldLevel) && !isEvent && !inEvent {
+		f.noteLoss(p, text)
 	}
 	f.inEvent = inEvent || isEvent
 	members := p.members[:0]

@@ -58,8 +58,9 @@ func find(r *Report) []Finding {
 	return found
 }
 
-// The thresholds of the rules: the least values of a finding. Times follow from OPA's documentation, whose budget for a
-// decision is a millisecond if latency matters.
+// The thresholds of the rules: the least values of a finding. Times follow from
+// OPA's documentation, whose budget for a decision is a millisecond if latency
+// matters.
 const (
 	revisionCount = 500                   // evaluations of each revision
 	revisionTimes = 1.2                   // the median divided by the median before
