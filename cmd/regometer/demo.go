@@ -37,10 +37,8 @@ and the folder of --keep remain.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config.Stdout, config.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			config.Table.Width, config.Table.Colors = terminal(config.Stdout)
-			config.Build = func(ctx context.Context, unmodified bool, compiled func(), progress io.Writer) (string, error) {
-				return opabuild.Build(ctx, opabuild.Options{
-					OPA: opa, Unmodified: unmodified, Local: true, NoWasm: true, Compiled: compiled, Progress: progress,
-				})
+			config.Build = func(ctx context.Context, unmodified bool, progress io.Writer) (string, error) {
+				return opabuild.Build(ctx, opabuild.Options{OPA: opa, Unmodified: unmodified, Local: true, NoWasm: true, Progress: progress})
 			}
 			return demo.Run(cmd.Context(), config)
 		},

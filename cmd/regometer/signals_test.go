@@ -32,9 +32,9 @@ func TestSignals(t *testing.T) {
 		says   string
 		left   string // in the cache
 	}{
-		{build, syscall.SIGINT, "", 130, "regometer: interrupted\n", "new-trees.lock new-unmodified.lock trees"},
-		{build, syscall.SIGTERM, "", 130, "regometer: interrupted\n", "new-trees.lock new-unmodified.lock trees"},
-		{build, syscall.SIGHUP, "trap '' HUP; ", exitFailure, "exit status 3", "new-trees.lock new-unmodified.lock trees"},
+		{build, syscall.SIGINT, "", 130, "regometer: interrupted\n", "new-bin.lock new-trees.lock trees"},
+		{build, syscall.SIGTERM, "", 130, "regometer: interrupted\n", "new-bin.lock new-trees.lock trees"},
+		{build, syscall.SIGHUP, "trap '' HUP; ", exitFailure, "exit status 3", "new-bin.lock new-trees.lock trees"},
 		{verify, syscall.SIGINT, "", 130, "regometer: interrupted\n", "new-trees.lock trees verify.lock"},
 	} {
 		if test.shell == "" && signal.Ignored(test.signal) {

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/config"
@@ -29,9 +28,8 @@ import (
 
 // Config says what to run. Keep and Table are optional.
 type Config struct {
-	// Build returns the path of an OPA binary and may write its progress. It may
-	// call compiled when only one processor has work left.
-	Build func(ctx context.Context, unmodified bool, compiled func(), progress io.Writer) (string, error)
+	// Build returns the path of an OPA binary and may write its progress.
+	Build func(ctx context.Context, unmodified bool, progress io.Writer) (string, error)
 
 	Duration time.Duration // approximate time that each server is under load
 	Keep     string        // folder for the policy and the servers' logs
@@ -89,12 +87,13 @@ func (c *Config) measure(ctx context.Context, dir string) (*result, error) {
 	if err := writePolicy(filepath.Join(dir, policyFolder), "http://"+listener.Addr().String()); err != nil {
 		return nil, err
 	}
-	binaries, err := c.build(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var servers []*opaserver.Server
-	for i, binary := range binaries {
+	for i, name := range serverNames {
+		fmt.Fprintf(c.Stderr, "Building the %s (takes minutes the first time, then seconds)\n", name)
+		binary, err := c.Build(ctx, i == unmodified, c.Stderr)
+		if err != nil {
+			return nil, err
+		}
 		s, err := startServer(ctx, i, binary, dir)
 		if err != nil {
 			return nil, err
@@ -121,31 +120,6 @@ func (c *Config) measure(ctx context.Context, dir string) (*result, error) {
 		return nil, fmt.Errorf("cannot replay the decision log: %w", err)
 	}
 	return r, ctx.Err() // an interrupted report may lack decisions
-}
-
-// build builds the servers' binaries. It compiles the second one while the
-// linker of the first one leaves a processor idle.
-func (c *Config) build(ctx context.Context) (binaries []string, err error) {
-	var second struct {
-		sync.WaitGroup
-		binary string
-		err    error
-	}
-	defer second.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	start := sync.OnceFunc(func() {
-		second.Go(func() { second.binary, second.err = c.Build(ctx, true, nil, io.Discard) })
-	})
-	fmt.Fprintf(c.Stderr, "Building the %s (takes minutes the first time, then seconds)\n", serverNames[0])
-	first, err := c.Build(ctx, false, start, c.Stderr)
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(c.Stderr, "Building the %s\n", serverNames[unmodified])
-	start()
-	second.Wait()
-	return []string{first, second.binary}, second.err
 }
 
 // replay evaluates the decisions of the log again.

@@ -59,9 +59,6 @@ type Options struct {
 	Platform string
 	// Progress receives a line now and then, and warnings. nil is silent.
 	Progress io.Writer
-	// Compiled, if it is not nil, is called by [Build] once everything is
-	// compiled. What is left is the linker's work, which uses one processor.
-	Compiled func()
 
 	// The rest is for [OpenProgram] only. Dir is a folder in the program's
 	// module or workspace, in which the go command runs. "" is the current
@@ -200,9 +197,8 @@ func goEnv(ctx context.Context, c gotool.Command, names ...string) (env map[stri
 //
 // It uses the binary in the cache if there is one. A change of OPA, the
 // drop-in, the plugin, Go or its settings makes a new binary. Calls may run at
-// the same time, in one process or in several. They build one after another,
-// except that an unmodified OPA is built beside another one. If ctx is
-// cancelled, the build stops and leaves nothing.
+// the same time, in one process or in several. They build one after another. If
+// ctx is cancelled, the build stops and leaves nothing.
 //
 // Build refuses an OPA older than [OldestVersion]. It tries an OPA newer than
 // [NewestRange], with a warning. If the decision hook or a fix does not fit
@@ -221,11 +217,7 @@ func Build(ctx context.Context, o Options) (path string, err error) {
 	for _, name := range targetVariables {
 		values = append(values, p.env[name])
 	}
-	s := binaries
-	if p.none() {
-		s = unmodifiedBinaries
-	}
-	return c.get(ctx, s, hashAll(values...)[:32], p.Name, p.progress, func(scratch, to string) error {
+	return c.get(ctx, binaries, hashAll(values...)[:32], p.Name, p.progress, func(scratch, to string) error {
 		return p.buildOPA(ctx, scratch, to)
 	})
 }
@@ -275,7 +267,7 @@ func checkEmpty(dir string) error {
 
 // openOPA finds OPA's source and the settings of its build.
 func openOPA(ctx context.Context, o Options) (p *Program, err error) {
-	p = &Program{Name: "opa", self: true, noWasm: o.NoWasm, compiled: o.Compiled, progress: progress{o.Progress, time.Now()}}
+	p = &Program{Name: "opa", self: true, noWasm: o.NoWasm, progress: progress{o.Progress, time.Now()}}
 	if p.parts, err = o.parts(); err != nil {
 		return nil, err
 	}
@@ -463,11 +455,6 @@ func (p *Program) attempt(ctx context.Context, binary string, r Record) error {
 		return nil
 	}
 	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
-	if p.compiled != nil {
-		// What fails here fails below too, with a better message.
-		_ = p.progress.compile(ctx, p.work, s.command("list", slices.Concat([]string{"-export", "-f="}, p.flags.all, []string{p.main.ImportPath})...))
-		p.compiled()
-	}
 	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
 	if err != nil {
 		hint := ""

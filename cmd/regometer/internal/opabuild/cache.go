@@ -22,11 +22,10 @@ import (
 // The cache folder holds
 //
 //	bin/<key>/opa        finished binaries
-//	unmodified/<key>/opa finished binaries of OPA as it is
 //	trees/<key>/opa      patched copies of OPA's source
 //	trees/<key>/work-*   files of a build with the copy, while it runs
 //	*/<key>/sum          the checksum of the finished file or folder
-//	new-*/               the binary or the copy that is being made
+//	new-bin/, new-trees/ the binary or the copy that is being made
 //	verify/              temporary files of the verification that runs
 //	*.lock               held by the process that works in the folder of that
 //	                     name; the system releases it when the process ends
@@ -41,9 +40,8 @@ type cache struct{ dir string }
 type store string
 
 const (
-	binaries           store = "bin"
-	unmodifiedBinaries store = "unmodified"
-	trees              store = "trees" // OPA's tests may write into their copy
+	binaries store = "bin"
+	trees    store = "trees" // OPA's tests may write into their copy
 )
 
 // unused limits the time that an entry stays without being used.
@@ -78,7 +76,7 @@ func (c cache) get(ctx context.Context, s store, key, name string, p progress, m
 	if findEntry(ctx, found) {
 		return found, nil
 	}
-	if _, err := os.Stat(found); err == nil && s != trees {
+	if _, err := os.Stat(found); err == nil && s == binaries {
 		p.printf("warning: the binary in the cache is damaged, and is built again: %s", found)
 	}
 	work, release, err := c.workDir(ctx, "new-"+string(s), p)

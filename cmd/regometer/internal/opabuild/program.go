@@ -45,7 +45,6 @@ type Program struct {
 	self       bool   // it is OPA itself
 	sourceOnly bool   // nothing is compiled
 	noWasm     bool   // as in Options
-	compiled   func() // as in Options
 	dir        string // where the go command runs
 	flags      buildFlags
 	added      []string // to the environment of the go command
