@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Writes the series for OPA as patches to dist/upstream. It tests each step with
-# OPA's tests and linter and with the tests in bench/difftest. "quick" runs only
-# the tests of v1/metrics and bench/difftest, and only with all steps. "patches"
-# runs no tests.
+# the tests in bench/difftest, and with OPA's linter and tests for the packages
+# that the step touches, beside those of the unmodified OPA and with the race
+# detector. With all steps, it tests all packages that the series can affect.
+# "quick" tests only v1/metrics and bench/difftest, and only with all steps.
+# "patches" runs no tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-packages=v1/metrics,v1/util,v1/topdown,v1/rego,v1/server,v1/hooks,v1/sdk,v1/logging,v1/plugins/logs,v1/plugins/status,v1/profiler,v1/runtime,internal/logging,cmd
+packages=(v1/{metrics,util,topdown,rego,server,hooks,sdk,logging,plugins/logs,plugins/status,profiler,runtime} internal/logging cmd)
 folders=(cmd/regometer/internal/opabuild/_upstream/[0-9]*)
 steps=("${folders[@]##*/[0-9][0-9]-}")
 first=1
 case ${1-} in
-quick) packages=v1/metrics first=${#steps[@]} ;;
+quick) packages=(v1/metrics) first=${#steps[@]} ;;
 patches) first=$((${#steps[@]} + 1)) ;;
 '') ;;
 *) echo "usage: $0 [quick|patches]" >&2 && exit 1 ;;
@@ -43,11 +45,20 @@ for n in $(seq ${#steps[@]}); do
 	git commit --quiet --cleanup=verbatim --file=- <"${folders[n - 1]}/message.txt"
 	[ "$n" -ge "$first" ] || continue
 	printf '\nstep %d: %s\n' "$n" "${steps[n - 1]}"
-	"$work/regometer" verify --upstream="$n" --packages "$packages"
+	touched=($(git diff --name-only HEAD~ -- '*.go' | xargs -n 1 dirname | sort -u))
+	if [ "$n" -eq ${#steps[@]} ]; then touched=("${packages[@]}"); fi
+	"$work/regometer" verify --upstream="$n" --packages "$(IFS=, && echo "${touched[*]}")"
 	if [ -z "${1-}" ]; then
-		changed=$(git diff --name-only HEAD~ -- '*.go' | xargs -n 1 dirname | sort -u | sed 's:^:./:')
 		linter=github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(sed -n 's/^GOLANGCI_LINT_VERSION[ :]*= *//p' "$opa/Makefile")
-		(cd "$opa" && CGO_ENABLED=0 go run "$linter" run --allow-parallel-runners $changed)
+		(
+			cd "$opa"
+			CGO_ENABLED=0 go run "$linter" run --allow-parallel-runners "${touched[@]/#/./}"
+			if ! command -v "$(go env CC)" >/dev/null; then
+				echo "without the race detector, which needs a C compiler"
+			else
+				GOTOOLCHAIN=go$(cat .go-version) go test -race -tags=opa_wasm -timeout=30m "${touched[@]/#/./}"
+			fi
+		)
 	fi
 	cp bench/go.mod bench/go.sum "$work"
 	go mod edit -replace=github.com/open-policy-agent/opa="$opa" -replace=github.com/regometer/regometer="$PWD" \

@@ -525,6 +525,10 @@ func (p progress) compile(ctx context.Context, scratch string, build gotool.Comm
 	}
 	defer p.repeat(10*time.Second, "still building")()
 	build.Env = append(build.Env, "GOTMPDIR="+temp)
+	if os.Getenv("GOGC") == "" {
+		// The compiler takes a sixth less time with a heap of 0.5 GB than with 0.4 GB.
+		build.Env = append(build.Env, "GOGC=400")
+	}
 	return build.Run(ctx)
 }
 
