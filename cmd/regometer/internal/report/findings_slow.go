@@ -26,24 +26,34 @@ const (
 
 // starts reports whether a cluster is a start: it begins with servers or a
 // revision, and is short, or has few decisions of each server. Or each server
-// compiles each query about once, as after a restart with the same id, and this
-// makes up a good part of it.
+// compiles each query about once for each time that its revision changes, as
+// after a restart with the same id, and this makes up a good part of it.
 func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
-	queries, n := map[[2]int32]bool{}, 0
+	type query struct{ server, path int32 }
+	compiled := map[query]int32{} // with the revision
+	n, first := 0, 0
 	for i := c.first; i <= c.last; i++ {
-		if e := &s.events[i]; c.subject.has(e) && e.parts[ofCompile] > 0 {
-			queries[[2]int32{e.names[ofServer], e.names[ofPath]}] = true
-			n++
+		e := &s.events[i]
+		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]
+		revision, ok := compiled[q]
+		if ok = ok && revision == own; !ok {
+			delete(compiled, q)
+		}
+		if e.parts[ofCompile] > 0 {
+			if compiled[q] = own; c.subject.has(e) {
+				n++
+				first += map[bool]int{false: 1}[ok]
+			}
 		}
 	}
-	if n <= 2*len(queries) && n >= c.in.has/4 {
+	if n <= 2*first && n >= c.in.has/4 {
 		return true
 	}
 	soon := from + max(int64(startNear), (to-from)/4)
-	n, begins := 0, false
-	see := func(first int64, servers int) {
+	servers, begins := 0, false
+	see := func(first int64, n int) {
 		if first > r.From+int64(startNear) && first >= from-int64(startNear) && first <= to {
-			n, begins = n+servers, begins || first <= soon
+			servers, begins = servers+n, begins || first <= soon
 		}
 	}
 	for _, x := range s.servers.list {
@@ -52,8 +62,8 @@ func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
 	for _, v := range r.Revisions {
 		see(v.First, len(s.servers.list))
 	}
-	few := float64(c.in.all)/s.share <= float64(startDecisions*n)
-	return begins && c.ends && (few || to-from <= int64(n)*int64(startLong))
+	few := float64(c.in.all)/s.share <= float64(startDecisions*servers)
+	return begins && c.ends && (few || to-from <= int64(servers)*int64(startLong))
 }
 
 // busy returns how many times as many decisions came in the times of a cluster
@@ -75,7 +85,7 @@ func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why str
 	case c.kind == shifted && f.Server != "" && !c.timed() && s.isSticky(c):
 		why = " Its clients ask no other server, so they may be what differs."
 	case (c.kind == slow || c.kind == compiled) && s.starts(r, c, from, to):
-		f.start, why = true, " Servers or revisions began then, and their caches were empty."
+		f.start, why = true, " Servers began or changed their revision then, and their caches were empty."
 	case c.kind == slow && c.ends && times >= loadTimes:
 		why = fmt.Sprintf(" %.1f times as many decisions came as at other times.", times)
 	case c.kind == slow && f.Client != "" && !c.timed() && to-from < (r.To-r.From)/2:

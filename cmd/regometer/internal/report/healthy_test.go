@@ -136,6 +136,10 @@ var healthyScenes = []struct {
 			}
 		}
 	}},
+	{"canary on all servers", func(s *scene, r *rand.Rand) {
+		from := 0.7 * r.Float64()
+		s.before = func(r *rand.Rand, d *decision) { d.revision = s.revisions[count(d.x >= from && r.IntN(20) == 0)] }
+	}},
 	{"long-tailed paths", func(s *scene, _ *rand.Rand) {
 		for i := range s.paths {
 			s.paths[i].sigma += 0.4

@@ -136,6 +136,26 @@ func TestHealthyTraffic(t *testing.T) {
 	}
 }
 
+// In a log of one day, an outcome that follows the hour is no fault, and a step
+// beside it is one.
+func TestOneDay(t *testing.T) {
+	t.Parallel()
+	for seed := range 10 {
+		for _, step := range []bool{false, true} {
+			s := newSceneOf(fmt.Sprint("one day ", seed), 5000-2500*(seed%2))
+			s.followDay(day)
+			var planted []*truth
+			if step {
+				planted = append(planted, s.plant(faultNamed("allowed 90 % → less, one path"), 30))
+			}
+			found := s.find(t, planted...)
+			if v, others := judge(planted, found); others != nil || step && !(v[0].found && v[0].cause) {
+				t.Errorf("seed %d, step %t: %v in %+v", seed, step, others, found)
+			}
+		}
+	}
+}
+
 // A client that asks only in a storm of retries is named too, from its begin on.
 func TestNewClientRepeats(t *testing.T) {
 	t.Parallel()

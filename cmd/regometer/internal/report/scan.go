@@ -273,7 +273,7 @@ func (f *feature) of(e *event) int8 {
 }
 
 // leastPoints are by how much the share of a feature must be above that outside.
-var leastPoints = [kinds]float64{slow: 0.15, shifted: 0.1, untimed: 0.5, compiled: 0.2, unfinished: 0.1, repeated: 0.5}
+var leastPoints = [kinds]float64{slow: 0.15, shifted: 0.08, untimed: 0.5, compiled: 0.2, unfinished: 0.1, repeated: 0.5}
 
 // raised reports whether the share of a feature is as much above another one as
 // that of a cluster must be.

@@ -86,9 +86,9 @@ func slicesOf(excess []float64, size int, rate float64) (counts []contrast.Count
 }
 
 // steps reports whether a step at each end of a cluster explains the decisions of
-// its subject better than a smooth course does: a trend, or the times of day. An
-// outcome that follows the day is no fault. Both are fitted by least squares, and
-// each number of a course has a price (Akaike 1974).
+// its subject better than a smooth course does: a trend, the times of day, or
+// both. An outcome that follows the day is no fault. All are fitted by least
+// squares, and each number of a course has a price (Akaike 1974).
 func (s *scan) steps(c *cluster, excess []float64) bool {
 	if !c.timed() {
 		return true
@@ -116,14 +116,23 @@ func (s *scan) steps(c *cluster, excess []float64) bool {
 	}
 	in, out := s.split(c, excess, c.subject)
 	noise := (variance(in)*float64(len(in)) + variance(out)*float64(len(out))) / float64(len(in)+len(out))
-	smooth := [][][]float64{course[:4]} // a trend, the times of day, or both
-	if hours >= dayHours {
-		smooth = append(smooth, course[3:6], course)
-	}
 	least := residual(y, n[:], course[3], step)
-	return !slices.ContainsFunc(smooth, func(course [][]float64) bool {
-		return residual(y, n[:], course...)+2*float64(len(course)-2)*noise < least
-	})
+	fits := func(price float64, smooth ...[]float64) bool { return residual(y, n[:], smooth...)+price*noise < least }
+	if hours < dayHours {
+		return !fits(4, course[:4]...)
+	}
+	// Of a single day, nobody knows whether others are like it. If the outcome is
+	// usual, its rise must be steep: ends that were looked for fit noise too, so
+	// each has the price of a change point (Yao 1988).
+	ends := 0.0
+	if c.in.rate() < rareTimes*c.out.rate() {
+		for _, is := range []bool{c.begins, c.ends} {
+			if is {
+				ends += 2 * math.Log(float64(len(in)+len(out)))
+			}
+		}
+	}
+	return !fits(4, course[:4]...) && !fits(2-ends, course[3:6]...) && !fits(12-ends, course...)
 }
 
 // dayHours is the length of a log from which on it may show the times of day.
