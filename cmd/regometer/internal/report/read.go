@@ -71,7 +71,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
-			w.clients.flush()
 		})
 	}
 	done := make(chan struct{})
