@@ -170,12 +170,11 @@ func (p *Policy) text(at Source) string {
 // considered returns how often the index was asked for each rule.
 func (t *tracer) considered() map[int]float64 {
 	all := map[int]float64{}
-	for _, s := range t.sites {
-		for _, l := range s.lookups {
-			for _, r := range t.policy.compiler.GetRules(l.ref.GroundPrefix()) {
-				for ; r != nil; r = r.Else {
-					all[t.policy.numbers[r]] += l.n
-				}
+	delete(t.lookups, nil) // of rules that the policy lacks
+	for node, n := range t.lookups {
+		for _, r := range node.Values {
+			for ; r != nil; r = r.Else {
+				all[t.policy.numbers[r]] += n
 			}
 		}
 	}

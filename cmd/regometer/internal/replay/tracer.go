@@ -4,7 +4,6 @@
 package replay
 
 import (
-	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -23,6 +22,7 @@ type tracer struct {
 	frames  int
 	rules   []meter // by number
 	sites   map[*ast.Expr]*site
+	lookups map[*ast.TreeNode]float64 // how often the index of rules was asked for a name
 
 	// The evaluation.
 	query     *query
@@ -84,17 +84,10 @@ type call struct {
 type site struct {
 	line    *line // where it was last
 	builtin string
-	lookups []lookup
-}
-
-// A lookup counts how often the index of rules was asked for a reference.
-type lookup struct {
-	ref ast.Ref
-	n   float64
 }
 
 func newTracer(p *Policy) *tracer {
-	t := &tracer{policy: p, queries: map[string]*query{}, sites: map[*ast.Expr]*site{}, rules: make([]meter, len(p.rules))}
+	t := &tracer{policy: p, queries: map[string]*query{}, sites: map[*ast.Expr]*site{}, lookups: map[*ast.TreeNode]float64{}, rules: make([]meter, len(p.rules))}
 	t.others = t.queryOf("") // which no decision has
 	return t
 }
@@ -143,12 +136,12 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 	}
 	top := t.top()
 	at := top.at
+	if e.Op == topdown.IndexOp {
+		t.lookups[t.policy.compiler.RuleTree.Find(e.Ref.GroundPrefix())] += t.decisions
+		return
+	}
 	if expr, ok := e.Node.(*ast.Expr); ok {
 		s := t.site(expr)
-		if e.Op == topdown.IndexOp {
-			s.count(*e.Ref, t.decisions)
-			return
-		}
 		if s.line == nil || s.line.frame != at.frame {
 			s.line = at
 			if expr.Location != nil && at.rule != queryRule {
@@ -274,18 +267,4 @@ func (t *tracer) site(expr *ast.Expr) *site {
 		}
 	}
 	return s
-}
-
-// count counts a look-up in the index of rules.
-func (s *site) count(ref ast.Ref, n float64) {
-	const most = 8 // an expression has few references
-	i := slices.IndexFunc(s.lookups, func(l lookup) bool { return &l.ref[0] == &ref[0] || l.ref.Equal(ref) })
-	if i < 0 {
-		if len(s.lookups) == most {
-			return
-		}
-		i = len(s.lookups)
-		s.lookups = append(s.lookups, lookup{ref: ref})
-	}
-	s.lookups[i].n += n
 }
