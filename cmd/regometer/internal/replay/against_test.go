@@ -84,7 +84,7 @@ func TestAgainst(t *testing.T) {
 	if noError(json.Unmarshal(all.Bytes(), &x)); x.Decisions != 1200 || x.Equal != 1140 || x.Changed != 60 || x.Paths[1].Path != "p/name" {
 		t.Errorf("the JSON has %+v", x)
 	}
-	if !strings.Contains(github.String(), "::error") || !strings.Contains(junit.String(), "<failure") {
+	if strings.Count(github.String(), "::notice title=regometer changed::p/allow: 60 allowed-to-denied, such as decision ") != 1 || !strings.Contains(github.String(), "::error") || !strings.Contains(junit.String(), "<failure") {
 		t.Errorf("annotations %s, JUnit %s", github.String(), junit.String())
 	}
 }

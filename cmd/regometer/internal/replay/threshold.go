@@ -76,9 +76,11 @@ func (r *Report) Checks([]string) (all []output.Check) {
 	}
 	changes := output.Check{Name: "changed"}
 	for _, p := range r.Paths {
-		for _, x := range p.Examples {
-			if isChange(x.Kind) {
-				changes.Texts = append(changes.Texts, fmt.Sprintf("%s: %s, such as decision %s in %s:%d", p.Path, x.Kind, x.ID, x.Place.File, x.Place.Line))
+		kind := ""
+		for _, x := range p.Examples { // sorted by kind
+			if isChange(x.Kind) && x.Kind != kind {
+				kind = x.Kind
+				changes.Texts = append(changes.Texts, fmt.Sprintf("%s: %s %s, such as decision %s in %s:%d", p.Path, text.Count(p.Kinds[kind]), kind, x.ID, x.Place.File, x.Place.Line))
 			}
 		}
 	}
