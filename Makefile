@@ -149,7 +149,7 @@ upstream: ## Write the patches of the series for OPA to dist/upstream, and test 
 
 .PHONY: e2e
 e2e: ## Test OPA servers with Prometheus and an OpenTelemetry receiver, the page in a browser, and the manifests; E2EFLAGS=-short with less load
-	cd e2e && GOWORK=off REGOMETER_E2E=1 REGOMETER_SOAK=$(SOAK) $(GO) test -count 1 -parallel 4 -timeout 30m -v $(E2EFLAGS) ./...
+	cd e2e && GOWORK=off REGOMETER_E2E=1 REGOMETER_SOAK=$(SOAK) $(TEST) -count 1 -parallel 4 -timeout 30m -v $(E2EFLAGS) ./...
 
 .PHONY: dashboards
 dashboards: ## Write the dashboard and rules over classic histograms, and the rules for the Prometheus operator
