@@ -27,7 +27,8 @@ const (
 // zstdMagic begins the frames of RFC 8878, except those to be skipped.
 const zstdMagic = "\x28\xb5\x2f\xfd"
 
-// magics are the beginnings of the formats. Those with a remedy are refused.
+// magics are the beginnings of the formats. Those with a remedy are refused. An
+// empty one needs more than a beginning.
 var magics = []struct {
 	magic  string
 	format format
@@ -43,6 +44,8 @@ var magics = []struct {
 	{"PK\x05\x06", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
 	// Its end has no mark.
 	{"\x02\x21\x4c\x18", "lz4_old", "compressed by lz4 -l: run lz4 -dc FILE | regometer report -"},
+	{"", "nested", "an archive in an archive, or compressed twice: unpack the outer one, and name its files"},
+	{"", "window", "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -"},
 	// The maintained library for xz lets a file ask for 4 GB of memory.
 	{"\xfd7zXZ\x00", "xz", "compressed by xz: run xz -dc FILE | regometer report -"},
 	{"7z\xbc\xaf\x27\x1c", "7z", "a 7z archive: run 7z x -so FILE | regometer report -"},
@@ -52,6 +55,7 @@ var magics = []struct {
 	// Databases, and files of columns. Their rows may be events.
 	{"PAR1", "parquet", `a Parquet file: run duckdb -c "COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)" | regometer report -`},
 	{"SQLite format 3\x00", "sqlite", "an SQLite database: run sqlite3 -json FILE 'SELECT * FROM TABLE' | regometer report -"},
+	{"", "duckdb", "a DuckDB database: run duckdb -readonly FILE -c \"COPY TABLE TO '/dev/stdout' (FORMAT json)\" | regometer report -"},
 	{"Obj\x01", "avro", "an Avro file: run avro-tools tojson FILE | regometer report -"},
 	{"ARROW1\x00\x00", "arrow", "an Arrow file: write its rows as lines of JSON, and name that file"},
 	{"LPKSHHRH", "journal", "a file of systemd's journal: run journalctl --file FILE -o json | regometer report -"},
@@ -73,7 +77,7 @@ func peekFormat(text *bufio.Reader) (format, error) {
 // formatOf returns the format of a file with this beginning.
 func formatOf(head []byte) format {
 	for _, m := range magics {
-		if bytes.HasPrefix(head, []byte(m.magic)) {
+		if m.magic != "" && bytes.HasPrefix(head, []byte(m.magic)) {
 			return m.format
 		}
 	}

@@ -201,34 +201,30 @@ func (r *reading) open(ctx context.Context, in *input) {
 	if ctx.Err() != nil {
 		return
 	}
-	switch {
-	case !in.isRegular():
+	if !in.isRegular() {
 		from, done := r.Stdin, func() {}
 		if in.Name != standardInput {
 			from, done = whenRead(in.Name)
 		}
 		text, _ := readAhead(ctx, r.counted(ctx, from, 0), done)
-		r.send(ctx, in, text, func() {})
-		return
-	case in.Info.Size() < smallSize:
-		r.jobs <- func(w *worker) { w.readSmall(ctx, in) }
+		p := in.newPart()
+		r.jobs <- func(w *worker) { w.readContent(ctx, p, w.file, text, false) }
 		return
 	}
-	f, err := os.Open(in.Name)
-	if err != nil {
-		in.newPart().failure = Unreadable
-		return
+	if size := in.Info.Size(); size >= 2*leastPart {
+		f, err := os.Open(in.Name)
+		head := make([]byte, smallSize)
+		n, _ := f.ReadAt(head, 0)
+		if err == nil && formatOf(head[:min(n, headSize)]) == "" && !logread.HasTable(head[:n]) {
+			r.cut(ctx, in, f, size)
+			return
+		}
+		f.Close()
 	}
-	head, size := make([]byte, smallSize), in.Info.Size()
-	n, _ := f.ReadAt(head, 0)
-	if size < 2*leastPart || formatOf(head[:min(n, headSize)]) != "" || logread.HasTable(head[:n]) {
-		r.send(ctx, in, r.counted(ctx, f, size), func() { f.Close() })
-		return
-	}
-	r.cut(ctx, in, f, size)
+	r.jobs <- func(w *worker) { w.readFile(ctx, in) }
 }
 
-// smallSize limits the files that a worker opens itself.
+// smallSize limits the files that a worker reads without help.
 const smallSize = 64 << 10
 
 // leastPart and greatestPart roughly limit the size of a part of a large file.
@@ -289,15 +285,6 @@ func boundary(f *os.File, at int64) int64 {
 	return 0
 }
 
-// send hands out a file. Reading the text must fail once ctx has ended.
-func (r *reading) send(ctx context.Context, in *input, text io.Reader, done func()) {
-	p := in.newPart()
-	r.jobs <- func(w *worker) {
-		defer done()
-		w.readContent(ctx, p, w.file, text, false)
-	}
-}
-
 // counted returns a reader that counts bytes and fails once ctx has ended, or
 // if it ends before the size.
 func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Reader {
@@ -348,16 +335,16 @@ const (
 // much near, beside what a worker has of the decisions.
 const blockSize = 1 << 18
 
-// readSmall reads a small file.
-func (w *worker) readSmall(ctx context.Context, in *input) {
-	p := in.newPart()
+// readFile reads a file that is not cut.
+func (w *worker) readFile(ctx context.Context, in *input) {
+	p, size := in.newPart(), in.Info.Size()
 	f, err := os.Open(in.Name)
 	if err != nil {
 		p.failure = Unreadable
 		return
 	}
 	defer f.Close()
-	w.readContent(ctx, p, w.file, w.counted(ctx, f, in.Info.Size()), true)
+	w.readContent(ctx, p, w.file, w.counted(ctx, f, size), size < smallSize)
 }
 
 // readContent reads a file from its beginning, or a member of an archive. If
@@ -381,15 +368,13 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 
 // fail notes the error that ended the reading of a part.
 func (p *part) fail(ctx context.Context, err error) {
-	var form refusalError
+	var known problemError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
-	case errors.As(err, &form):
-		p.failure = string(form)
-	case errors.Is(err, errDamaged), errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.As(err, &known):
+		p.failure = string(known)
+	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
 		p.failure = Damaged
-	case errors.Is(err, errShortened):
-		p.failure = Shortened
 	default:
 		p.failure = Unreadable
 	}

@@ -10,42 +10,32 @@ import (
 	"github.com/regometer/regometer/internal/logread"
 )
 
-// A refusalError is the error of a file in a format that is not read. Its text
-// is the kind of the problem.
-type refusalError string
+// A problemError is the error of a file that cannot be read. Its text is the kind
+// of the problem.
+type problemError string
 
-func (r refusalError) Error() string { return string(r) }
+func (p problemError) Error() string { return string(p) }
 
-// refused begins the kinds of the problems.
+// refused begins the kinds of the problems of formats.
 const refused = "format_"
 
-// The refusals that are not those of a format.
+// Errors that are not those of a format.
 const (
-	errNested refusalError = refused + "nested"
-	errWindow refusalError = refused + "window"
+	errDamaged   problemError = Damaged
+	errShortened problemError = Shortened
+	errNested    problemError = refused + "nested"
+	errWindow    problemError = refused + "window"
 )
-
-// remedies say what a refused file is, and how to read it, if its format alone
-// does not: see magics.
-var remedies = map[refusalError]string{
-	refused + "duckdb": "a DuckDB database: run duckdb -readonly FILE -c \"COPY TABLE TO '/dev/stdout' (FORMAT json)\" | regometer report -",
-	errNested:          "an archive in an archive, or compressed twice: unpack the outer one, and name its files",
-	errWindow:          "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -",
-}
 
 // Remedy says which file is in a form that is not read, and how to read it. It
 // returns "" for other problems.
 func (p *Problem) Remedy() string {
-	remedy := remedies[refusalError(p.Kind)]
 	for _, m := range magics {
-		if p.Kind == refused+string(m.format) && m.remedy != "" {
-			remedy = m.remedy
+		if p.Kind == refused+string(m.format) && m.remedy != "" && len(p.First) > 0 {
+			return called(p.First[0].File) + " is " + m.remedy
 		}
 	}
-	if remedy == "" || len(p.First) == 0 {
-		return ""
-	}
-	return called(p.First[0].File) + " is " + remedy
+	return ""
 }
 
 // called returns the name of a file, or of a member of an archive, for

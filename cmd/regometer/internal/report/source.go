@@ -61,7 +61,7 @@ func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *b
 		text, f = bufio.NewReader(decoder.Reader(text)), ""
 	default:
 		if err = errNested; text == l.raw {
-			err = refusalError(refused + f)
+			err = problemError(refused + f)
 		}
 	}
 	return text, f, done, err
@@ -122,12 +122,6 @@ func (f filled) Read(p []byte) (n int, err error) {
 	}
 	return n, err
 }
-
-// errDamaged is the error if a part of a compressed file cannot be read.
-var errDamaged = errors.New("damaged")
-
-// errShortened is the error if a file ends before the size that it had.
-var errShortened = errors.New("shortened")
 
 // checked is the text of a compressed file or of a member. If it cannot be
 // read, the error is errDamaged, or another one in the place of special.
