@@ -4,11 +4,12 @@
 package compare
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"math"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
@@ -39,42 +40,41 @@ import (
 // a stage the quantiles of its thresholds too: p90, p95 or p999. The error is
 // that of w.
 func (c *Comparison) WriteJSON(w io.Writer) error {
+	text, err := c.MarshalJSON()
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	return err
+}
+
+// MarshalJSON returns what WriteJSON writes.
+func (c *Comparison) MarshalJSON() ([]byte, error) {
 	out := struct {
-		Version    int               `json:"version"`
-		By         string            `json:"by"`
-		Confidence float64           `json:"confidence"`
-		Intervals  int               `json:"intervals"`
-		Partly     bool              `json:"partly_read"`
-		Decisions  []json.RawMessage `json:"decisions"`
-		Stages     []json.RawMessage `json:"stages"`
-		Only       []json.RawMessage `json:"only"`
-		Thresholds []jsonThreshold   `json:"thresholds"`
-	}{1, c.By, confidence, c.Intervals, c.Partly, c.rowsJSON(c.Decisions), c.rowsJSON(c.Stages), []json.RawMessage{}, []jsonThreshold{}}
+		Version    int              `json:"version"`
+		By         string           `json:"by"`
+		Confidence float64          `json:"confidence"`
+		Intervals  int              `json:"intervals"`
+		Partly     bool             `json:"partly_read"`
+		Decisions  []jsontext.Value `json:"decisions"`
+		Stages     []jsontext.Value `json:"stages"`
+		Only       []jsontext.Value `json:"only"`
+		Thresholds []jsonThreshold  `json:"thresholds"`
+	}{Version: 1, By: c.By, Confidence: confidence, Intervals: c.Intervals, Partly: c.Partly, Decisions: c.rowsJSON(c.Decisions), Stages: c.rowsJSON(c.Stages)}
 	for _, only := range c.Only {
 		out.Only = append(out.Only, report.KeyedJSON(c.By, only.Key, only))
 	}
 	for _, t := range c.Thresholds {
 		rows, judged := c.Exceed(t)
-		exceeded := []json.RawMessage{}
+		threshold := jsonThreshold{Threshold: t.Text, Judged: judged}
 		for _, r := range rows {
-			exceeded = append(exceeded, report.KeyedJSON(c.By, r.Key, map[string]string{"stage": r.Stage}))
+			threshold.Exceeded = append(threshold.Exceeded, report.KeyedJSON(c.By, r.Key, map[string]string{"stage": r.Stage}))
 		}
-		out.Thresholds = append(out.Thresholds, jsonThreshold{t.Text, judged, exceeded})
+		out.Thresholds = append(out.Thresholds, threshold)
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // a threshold has a >
-	return e.Encode(out)
+	return json.Marshal(&out, jsontext.AllowInvalidUTF8(true))
 }
 
-// MarshalJSON returns what WriteJSON writes.
-func (c *Comparison) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	err := c.WriteJSON(&b)
-	return b.Bytes(), err
-}
-
-func (c *Comparison) rowsJSON(rows []Row) []json.RawMessage {
-	all := []json.RawMessage{}
+func (c *Comparison) rowsJSON(rows []Row) (all []jsontext.Value) {
 	for _, r := range rows {
 		changes := map[string]map[string]any{}
 		for _, ch := range r.Changes {
@@ -96,7 +96,7 @@ func (c *Comparison) rowsJSON(rows []Row) []json.RawMessage {
 }
 
 type jsonThreshold struct {
-	Threshold string            `json:"threshold"`
-	Judged    int               `json:"judged"`
-	Exceeded  []json.RawMessage `json:"exceeded"`
+	Threshold string           `json:"threshold"`
+	Judged    int              `json:"judged"`
+	Exceeded  []jsontext.Value `json:"exceeded"`
 }

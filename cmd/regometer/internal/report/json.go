@@ -6,10 +6,12 @@ package report
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"io"
 	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
@@ -27,10 +29,6 @@ import (
 // become U+FFFD. The error is that of w.
 func (r *Report) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	in := r.Inputs
-	if in.Problems == nil {
-		in.Problems = []Problem{} // a list, not null
-	}
 	head := marshal(struct {
 		Version  int      `json:"version"`
 		Inputs   Inputs   `json:"inputs"`
@@ -38,7 +36,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		To       *string  `json:"to"`
 		Coverage []string `json:"coverage"`
 		NotRun   []NotRun `json:"rules_not_run"`
-	}{1, in, jsonTime(r.From), jsonTime(r.To), append([]string{}, r.Coverage()...), append([]NotRun{}, r.NotRun()...)})
+	}{1, r.Inputs, jsonTime(r.From), jsonTime(r.To), r.Coverage(), r.NotRun()})
 	out.Write(head[:len(head)-1])
 	writeLines(out, "findings", len(r.Findings), func(i int) []byte { return marshal(r.Findings[i]) })
 	var memory Group
@@ -139,7 +137,7 @@ func marshalSlow(by string, d *SlowDecision) []byte {
 
 // KeyedJSON returns an object that has the key of a group under the name by,
 // and then the members of other objects.
-func KeyedJSON(by, key string, objects ...any) json.RawMessage {
+func KeyedJSON(by, key string, objects ...any) jsontext.Value {
 	var members [][]byte
 	for _, o := range slices.Concat([]any{map[string]string{by: key}}, objects) {
 		text := marshal(o)
@@ -150,11 +148,8 @@ func KeyedJSON(by, key string, objects ...any) json.RawMessage {
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}"))
 }
 
-// marshal is json.Marshal without the escapes for HTML.
+// marshal writes names in order, and no end of a line that readers of lines know.
 func marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // all these values can be written
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	text, _ := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.EscapeForJS(true)) // which cannot fail
+	return text
 }

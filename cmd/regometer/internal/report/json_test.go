@@ -29,7 +29,7 @@ func TestKeyedJSON(t *testing.T) {
 		by, key, want string
 	}{
 		{"path", "a<b", `{"path":"a<b","n":1}`},
-		{`label:"\`, "a\xff", `{"label:\"\\":"a\ufffd","n":1}`},
+		{`label:"\`, "a\xff", "{\"label:\\\"\\\\\":\"a\uFFFD\",\"n\":1}"},
 	} {
 		got := KeyedJSON(test.by, test.key, map[string]int{"n": 1}, struct{}{})
 		if string(got) != test.want {

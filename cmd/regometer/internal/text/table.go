@@ -97,9 +97,6 @@ func (t *Table) Lines() (lines []string) {
 	return lines
 }
 
-// Len returns the number of rows.
-func (t *Table) Len() int { return len(t.Rows) }
-
 func (c *Column) visible(cell string) string {
 	if c.Name {
 		return Visible(cell)
