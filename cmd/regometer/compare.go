@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -68,6 +69,9 @@ decisions.`,
 				}
 			}
 			for i, side := range sides {
+				if cmd.Flags().Changed("by") && side.By != read.By {
+					return fmt.Errorf("%s was saved with --by %s: leave out --by %s", args[i], side.By, read.By)
+				}
 				if side.Total.Decisions == 0 {
 					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions, so there is nothing to compare")
 				}
@@ -107,6 +111,9 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 	if name := o.Inputs[0]; report.IsSaved(name) {
 		if o.Unique {
 			return nil, errSavedUnique
+		}
+		if o.Paths != nil {
+			return nil, errors.New("--path does not work with saved reports: use it with regometer report --save")
 		}
 		x, err := report.Load(name)
 		if err != nil {

@@ -96,6 +96,8 @@ func TestMerge(t *testing.T) {
 	for args, want := range map[string]string{
 		"merge week.rgm hour.rgm":      "hour.rgm cannot be merged",
 		"compare --unique a.rgm a.log": "a.rgm: --unique does not work with saved reports",
+		"compare --path a a.log a.rgm": "a.rgm: --path does not work with saved reports",
+		"compare --by day a.log a.rgm": "a.rgm was saved with --by path",
 		"report --save . a.log":        "is a folder",
 	} {
 		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != exitFailure || stdout != "" || !strings.Contains(stderr, want) {

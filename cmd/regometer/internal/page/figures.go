@@ -68,8 +68,8 @@ func (v view) writeLatency() {
 		worst := slices.MaxFunc(c.points, func(a, b point) int { return cmp.Compare(a.p99, b.p99) })
 		f := figure{
 			Name: c.stage.Name, Help: helpOf(c.stage.Name), Legend: latencyLegend,
-			Note: fmt.Sprintf("p99 was highest, %s, in the slice of %s that begins at %s UTC.",
-				text.Duration(worst.p99), text.LongDuration(float64(v.Width)), text.Time(worst.begin, text.ToTheSecond)) + v.marksNote(),
+			Note: fmt.Sprintf("Of the slices drawn, the one of %s that begins at %s UTC has the highest p99, %s.",
+				text.LongDuration(float64(v.Width)), text.Time(worst.begin, text.ToTheSecond), text.Duration(worst.p99)) + v.marksNote(),
 		}
 		v.add(block{Figures: []figure{f.draw(fmt.Sprintf("Latency of %s over time. Over all, %s. %s", nameText(f.Name), c.quantiles(), f.Note),
 			func(to chart.Format) *chart.Chart {
@@ -241,9 +241,9 @@ func (v view) writeOutcomes() {
 			continue
 		}
 		var h [outcomes]float64
-		all := 0.0
+		all, over := 0.0, v.rateOver(s.Begin)
 		for o, n := range s.Outcomes {
-			all += float64(n) / width
+			all += float64(n) / over
 			h[o] = all
 		}
 		begins, heights, most = append(begins, seconds(s.Begin)), append(heights, h), max(most, all)
@@ -271,6 +271,15 @@ func (v view) writeOutcomes() {
 		c.Marks(inkText, v.marks(""))
 		return c
 	})}})
+}
+
+// rateOver returns the seconds of a slice for its rate: those between the first and
+// the last decision of the log, which are fewer at its ends. A second is the
+// least, because a moment shows no rate.
+func (v view) rateOver(begin int64) float64 {
+	width, from, to := seconds(max(v.Width, 1)), seconds(v.From), seconds(v.To)
+	within := min(seconds(begin)+width, to) - max(seconds(begin), from)
+	return cmp.Or(max(within, min(1, to-from)), width)
 }
 
 // threeDigits formats a number with three digits, without zeros at its end.

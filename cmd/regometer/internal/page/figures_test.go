@@ -110,6 +110,21 @@ func TestOutcomesCover(t *testing.T) {
 	}
 }
 
+// The rate of a slice is that of the time that the log covers, and decisions
+// without a time are in no rate.
+func TestRates(t *testing.T) {
+	log := event("a", time.Time{})
+	for i := range 101 {
+		log += event("a", start.Add(time.Duration(i)*100*time.Millisecond))
+	}
+	root := parsed(t, written(t, reportOf(t, log)))
+	for heading, want := range map[string]string{"Key figures": " 10.1 decisions a second", "Outcomes": "highest rate was 10.1 decisions a second"} {
+		if text := words(t, root, heading); !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %q", heading, text, want)
+		}
+	}
+}
+
 // The charts over time have a line where the text of a finding names a time.
 func TestMarks(t *testing.T) {
 	r := example(t)

@@ -129,7 +129,7 @@ func (v view) writeFacts() {
 	facts := []fact{{"Decisions", text.Count(v.Total.Decisions), text.Plural(v.Groups.Len(), "group") + " by " + text.Fit(v.By, labelLength)}}
 	if v.From != logread.NoTime && v.To > v.From {
 		span := seconds(v.To) - seconds(v.From)
-		facts = append(facts, fact{"Period", text.LongDuration(span * 1e9), threeDigits(float64(v.Total.Decisions)/span) + " decisions a second"})
+		facts = append(facts, fact{"Period", text.LongDuration(span * 1e9), threeDigits(float64(int64(v.Total.Decisions)-v.Inputs.Gaps.Time)/span) + " decisions a second"})
 	}
 	if s := report.Outermost(v.Total.Stages); s != nil {
 		q, name := report.Quantiles(s), text.Fit(s.Name, labelLength)

@@ -35,7 +35,7 @@ func (p Progress) String() string {
 		line += " of " + text.Bytes(p.Of)
 	}
 	rate := float64(p.Bytes) / max(p.Elapsed.Seconds(), 1e-9)
-	line += fmt.Sprintf(", %s/s, %d decisions", text.Bytes(int64(rate)), p.Decisions)
+	line += fmt.Sprintf(", %s/s, %s", text.Bytes(int64(rate)), text.Plural(p.Decisions, "decision"))
 	if p.Of > p.Bytes && rate > 0 {
 		left := time.Duration(float64(p.Of-p.Bytes) / rate * float64(time.Second))
 		line += fmt.Sprintf(", %v left", left.Round(time.Second))

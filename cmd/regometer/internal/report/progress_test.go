@@ -41,7 +41,7 @@ func TestProgressText(t *testing.T) {
 	for want, p := range map[string]Progress{
 		"1.00 MB of 4.00 MB, 500 KB/s, 7 decisions, 6s left": {1e6, 4e6, 7, 2 * time.Second},
 		"4.00 MB of 4.00 MB, 2.00 MB/s, 9 decisions":         {4e6, 4e6, 9, 2 * time.Second},
-		"1.00 MB, 500 KB/s, 7 decisions":                     {1e6, 0, 7, 2 * time.Second},
+		"1.00 MB, 500 KB/s, 1 decision":                      {1e6, 0, 1, 2 * time.Second},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -128,8 +128,13 @@ func name(s string) string {
 	return "`" + s + "`"
 }
 
-// restText describes the groups from n on, which are not shown.
+// restText describes the groups from n on, which are not shown. Groups that have
+// decisions in common cannot be added up.
 func restText(r *Report, n int) string {
+	said := fmt.Sprintf("%s of %s groups are not shown", text.Count(r.Groups.Len()-n), text.Count(r.Groups.Len()))
+	if r.By == byStage || inSeveral(r.By) {
+		return said
+	}
 	decisions, part := uint64(0), 0.0
 	for i, g := range r.Groups.Sums() {
 		if i >= n {
@@ -137,8 +142,7 @@ func restText(r *Report, n int) string {
 			part += Share(g.Time, r.Total.Time)
 		}
 	}
-	return fmt.Sprintf("%s of %s groups are not shown. They have %s decisions and %s of the time",
-		text.Count(r.Groups.Len()-n), text.Count(r.Groups.Len()), text.Count(decisions), text.Percent(part))
+	return said + fmt.Sprintf(". They have %s and %s of the time", text.Plural(decisions, "decision"), text.Percent(part))
 }
 
 // inputText describes the input.
@@ -155,7 +159,7 @@ func inputText(r *Report) string {
 	if n := in.Repeats.WithoutID; n > 0 && r.options != nil && r.options.Unique {
 		words += fmt.Sprintf(" Without an id, so that repeats are not known: %s.", text.Plural(n, "decision"))
 	}
-	if len(r.Inputs.Problems) == 0 && r.Inputs.Gaps.Any == 0 {
+	if len(in.Problems) == 0 && in.Gaps.Any+in.Gaps.Unplaced == 0 {
 		words += " No problems."
 	}
 	return words
