@@ -5,8 +5,27 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
+
+	"github.com/open-policy-agent/opa/v1/plugins/logs"
 )
+
+// A sample has only fields that OPA's events have.
+func TestSampleFields(t *testing.T) {
+	d := json.NewDecoder(strings.NewReader(succeed(t, "sample", "--decisions", "3000")))
+	d.DisallowUnknownFields()
+	for n := 0; d.More(); n++ {
+		var e struct {
+			logs.EventV1
+			Error any `json:"error"` // nothing can be decoded to that of OPA
+		}
+		if err := d.Decode(&e); err != nil || e.DecisionID == "" || e.Metrics == nil {
+			t.Fatalf("event %d: %v, %+v", n, err, e)
+		}
+	}
+}
 
 // An interrupt ends a sample.
 func TestSampleInterrupted(t *testing.T) {

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/open-policy-agent/opa/v1/plugins/logs"
-
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -118,7 +116,6 @@ func profileOf(at int) *profile {
 // failure is an error, as an object and as the text on the console, with escapes.
 type failure struct{ object, text string }
 
-func (f *failure) Error() string                { return f.text }
 func (f *failure) MarshalJSON() ([]byte, error) { return []byte(f.object), nil }
 
 var (
@@ -141,7 +138,7 @@ type writer struct {
 	Options
 	*rand.Rand
 	*profile  // of the event
-	event     logs.EventV1
+	event     event
 	paths     *rand.Zipf
 	ids       [servers]string
 	requests  [servers]uint64
@@ -187,7 +184,7 @@ func (w *writer) draw() {
 	w.profile = profileOf(int(w.paths.Uint64()))
 	server, id, client := w.IntN(servers), w.uuid(), w.Uint32()
 	w.requests[server]++
-	w.event = logs.EventV1{
+	w.event = event{
 		Labels: map[string]string{"id": w.ids[server], "version": "1.22.0"}, DecisionID: id, Timestamp: w.next(), RequestID: w.requests[server],
 		RequestedBy: fmt.Sprintf("10.%d.3.%d:%d", client>>28, client>>20&0xff, 32768+client&0x7fff), // an ephemeral port
 	}
@@ -201,23 +198,17 @@ func (w *writer) draw() {
 	case outcome.AllData:
 	default:
 		w.event.Path = w.path
-		w.event.Input = raw(fmt.Sprintf(`{"number":%d,%s`, w.event.RequestID, w.inputs[w.IntN(maxInputs)%len(w.inputs)]))
+		w.event.Input = json.RawMessage(fmt.Sprintf(`{"number":%d,%s`, w.event.RequestID, w.inputs[w.IntN(maxInputs)%len(w.inputs)]))
 	}
 	revision := w.Revisions[0]
 	if w.elapsed >= w.Slower.After {
 		revision = w.Revisions[1]
 	}
 	if revision != "" {
-		w.event.Bundles = map[string]logs.BundleInfoV1{"authz": {Revision: revision}}
+		w.event.Bundles = map[string]bundle{"authz": {revision}}
 	}
 	w.drawOutcome()
 	w.drawMetrics()
-}
-
-// raw returns JSON as a value.
-func raw(text string) *any {
-	var v any = json.RawMessage(text)
-	return &v
 }
 
 // next returns the time of the next decision. Factors change from minute to
@@ -242,7 +233,7 @@ func (w *writer) drawOutcome() {
 	case w.oneIn(2000):
 		w.event.Erased = []string{"/result"}
 	default:
-		w.event.Result = raw(w.results[w.IntN(len(w.results))])
+		w.event.Result = json.RawMessage(w.results[w.IntN(len(w.results))])
 		if w.event.Input != nil && w.oneIn(200) {
 			w.event.Erased = []string{"/input/password"}
 		}
@@ -271,7 +262,7 @@ func (w *writer) drawMetrics() {
 	case w.path != payments:
 	case w.oneIn(4): // the answer is not in the cache of http.send
 		m["counter_rego_builtin_http_send_network_requests"] = 1
-		w.event.NDBuiltinCache = raw(`{"http.send":{"[{\"method\":\"get\",\"url\":\"https://limits.example.com/v1\"}]":` +
+		w.event.NDBuiltinCache = json.RawMessage(`{"http.send":{"[{\"method\":\"get\",\"url\":\"https://limits.example.com/v1\"}]":` +
 			`{"body":{"limit":10000,"metrics":{"timer_server_handler_ns":1}},"status":"200 OK","status_code":200}}}`)
 		inEval += w.put(httpSend, networkTime)
 	default:

@@ -9,6 +9,30 @@ import (
 	"time"
 )
 
+// An event has the fields of OPA's EventV1 that events here have.
+type event struct {
+	Labels         map[string]string `json:"labels"`
+	DecisionID     string            `json:"decision_id"`
+	TraceID        string            `json:"trace_id,omitempty"`
+	SpanID         string            `json:"span_id,omitempty"`
+	Bundles        map[string]bundle `json:"bundles,omitempty"`
+	Path           string            `json:"path,omitempty"`
+	Query          string            `json:"query,omitempty"`
+	Input          json.RawMessage   `json:"input,omitempty"`
+	Result         json.RawMessage   `json:"result,omitempty"`
+	NDBuiltinCache json.RawMessage   `json:"nd_builtin_cache,omitempty"`
+	Erased         []string          `json:"erased,omitempty"`
+	Error          *failure          `json:"error,omitempty"`
+	RequestedBy    string            `json:"requested_by"`
+	Timestamp      time.Time         `json:"timestamp"`
+	Metrics        map[string]any    `json:"metrics"`
+	RequestID      uint64            `json:"req_id"`
+}
+
+type bundle struct {
+	Revision string `json:"revision"`
+}
+
 // Forms are the names of all forms.
 var Forms = []string{"console", "cri", "docker", "kubectl", "ndjson", "spaced", "upload"}
 
@@ -26,7 +50,7 @@ func (w *writer) text() []byte {
 		fields[name] = json.RawMessage(`"` + value + `"`)
 	}
 	if w.event.Error != nil {
-		fields["error"] = json.RawMessage(`"` + w.event.Error.Error() + `"`)
+		fields["error"] = json.RawMessage(`"` + w.event.Error.text + `"`)
 	}
 	return unescaped(fields)
 }

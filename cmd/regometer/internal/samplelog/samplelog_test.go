@@ -13,14 +13,6 @@ import (
 	"time"
 )
 
-// event is what the tests look at in an event.
-type event struct {
-	Path      string
-	Timestamp time.Time
-	Bundles   map[string]struct{ Revision string }
-	Metrics   map[string]any
-}
-
 // events returns the events of a log.
 func events(t *testing.T, o Options) (all []event) {
 	t.Helper()
