@@ -23,7 +23,6 @@ import (
 
 // replayOptions are the flags of replay.
 type replayOptions struct {
-	read     report.Options
 	policies []string
 	against  []string
 	config   string
@@ -62,7 +61,7 @@ or with --against the growth of a quantile of rego_query_eval.
   regometer replay --policy bundle.tar.gz --pprof rego.pb.gz logs
   regometer replay --config opa.yaml --all --format json logs > replay.json`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			o.read.Inputs, o.read.Stdin = args, cmd.InOrStdin()
+			o.run.Read.Inputs, o.run.Read.Stdin = args, cmd.InOrStdin()
 			switch {
 			case len(o.policies) == 0 && o.config == "":
 				return errors.New("there is no policy: name it with --policy, or give --config the configuration of OPA with services and bundles")
@@ -74,12 +73,12 @@ or with --against the growth of a quantile of rego_query_eval.
 					return errors.New("--fail-on: a threshold for times needs --against, because the log's times are those of another machine")
 				}
 			}
-			return cmp.Or(checkVerdicts(&o.read), o.read.Check())
+			return cmp.Or(checkVerdicts(&o.run.Read), o.run.Read.Check())
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runReplay(cmd, &o) },
 	}
 	flags := cmd.Flags()
-	addReadFlags(cmd, &o.read)
+	addReadFlags(cmd, &o.run.Read)
 	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle, with its data; can be repeated")
 	flags.StringArrayVar(&o.against, "against", nil, "Rego `file`, folder or bundle of the policy before, to compare with, and not with the log; can be repeated")
 	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services and bundles")
@@ -103,7 +102,7 @@ or with --against the growth of a quantile of rego_query_eval.
 
 func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	ctx := cmd.Context()
-	files, err := report.InputFiles(o.read.Inputs)
+	files, err := report.InputFiles(o.run.Read.Inputs)
 	if err != nil {
 		return err
 	}
@@ -128,8 +127,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 		}
 	}
 	progress := newProgressLine(cmd.ErrOrStderr())
-	o.run.Read, o.run.Files = o.read, files
-	o.run.Read.Progress = progress.report
+	o.run.Files, o.run.Read.Progress = files, progress.report
 	r, failure := replay.Run(ctx, o.run)
 	progress.clear()
 	if r == nil {

@@ -93,8 +93,13 @@ func profileOf(all ...*tracer) (*Profile, error) {
 				}
 			}
 		}
-		for i, n := range t.considered() {
-			rules[i].Considered += n
+		delete(t.lookups, nil) // of rules that the policy lacks
+		for node, n := range t.lookups {
+			for _, r := range node.Values {
+				for ; r != nil; r = r.Else {
+					rules[policy.numbers[r]].Considered += n
+				}
+			}
 		}
 	}
 	lines, builtins := map[Source]*Time{}, map[Source]*Time{}
@@ -165,20 +170,6 @@ func (p *Policy) text(at Source) string {
 		return ""
 	}
 	return strings.TrimSpace(rows[at.Line-1])
-}
-
-// considered returns how often the index was asked for each rule.
-func (t *tracer) considered() map[int]float64 {
-	all := map[int]float64{}
-	delete(t.lookups, nil) // of rules that the policy lacks
-	for node, n := range t.lookups {
-		for _, r := range node.Values {
-			for ; r != nil; r = r.Else {
-				all[t.policy.numbers[r]] += n
-			}
-		}
-	}
-	return all
 }
 
 // unreached returns the rules, and the lines of other rules, that no evaluation
