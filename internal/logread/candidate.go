@@ -26,11 +26,15 @@ type candidate struct {
 // addCandidate adds the event that p has parsed. It copies the text, since the
 // strings of other members are decoded into the same memory.
 func (f *finder) addCandidate(p *parser, n nesting, text []byte) {
-	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, line: f.record.line}
-	for _, t := range f.times {
-		c.times = append(c.times, bytes.Clone(t))
-	}
+	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, times: cloneAll(f.times), line: f.record.line}
 	f.candidates = append(f.candidates, c)
+}
+
+func cloneAll(texts [][]byte) (clones [][]byte) {
+	for _, t := range texts {
+		clones = append(clones, bytes.Clone(t))
+	}
+	return clones
 }
 
 var seed = maphash.MakeSeed()

@@ -45,7 +45,6 @@ func endsLogged(prefix []byte) bool {
 
 // noteLogged notes a line of a logger.
 func (s *source) noteLogged(line []byte) {
-	s.noteTextLoss(line)
 	if hasEvent(line) {
 		s.problem(Logged, s.line())
 	} else {

@@ -30,7 +30,7 @@ func TestLoggerLines(t *testing.T) {
 		text += line("[ERROR] x\n") + line(" "+event1+"\n") // which ends the fields
 		texts["text behind "+prefix] = text + line("[INFO] x\n") + strings.Repeat(line("  err = "+invented+"\n"), 2) + line("[INFO] y\n")
 	}
-	texts["lines of text"] = event1 + "\n[INFO] x\n  y = |\n      " + strings.Repeat(invented+"\n      ", 4) + "\n\n[INFO] y\n"
+	texts["lines of text"] = event1 + "\n" + strings.Repeat("[INFO] x\n  y = |\n      "+invented+"\n      "+invented+"\n\n", 4) + "[INFO] y\n"
 	for name, text := range texts {
 		result := readEveryWay(t, text, text)[0]
 		if parts := readParts(text, randomParts(1, 500)); !reflect.DeepEqual(parts, result) {

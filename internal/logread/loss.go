@@ -33,24 +33,6 @@ var losses = []struct {
 	{UploadFailed, regexp.MustCompile(`^(?:Failed to upload decision logs|Error flushing decisions|[lL]og upload failed|Post ")`)},
 }
 
-// loss is what a line of a logger says: nothing if n is 0.
-type loss struct {
-	kind    Problem
-	n, line int64
-}
-
-func lossIn(message []byte, line int64) loss {
-	for _, l := range losses {
-		if found := l.begin.FindSubmatch(message); len(found) > 1 {
-			n, _ := digits(found[1], 0)
-			return loss{l.kind, n, line}
-		} else if found != nil {
-			return loss{l.kind, 1, line}
-		}
-	}
-	return loss{}
-}
-
 // noteLoss notes a line of OPA's decision logger, the object that p has parsed.
 // A wrapper may have it twice. Text that a policy prints is in a line without a
 // plugin. Most lines are of others.
@@ -62,52 +44,24 @@ func (f *finder) noteLoss(p *parser, text []byte) {
 	if message == nil { // a shipper has renamed it
 		message = []byte(textOf(fieldIn(text, "message")))
 	}
-	l := lossIn(message, f.record.line)
-	if l.n == 0 {
+	if string(p.optional(fieldLevel)) == `"info"` { // OPA says it as an error
 		return
 	}
 	id := maphash.Bytes(seed, slices.Concat(message, p.optional(fieldTime)))
-	if !slices.Contains(f.losses, id) {
+	for _, l := range losses {
+		found := l.begin.FindSubmatch(message)
+		if found == nil || slices.Contains(f.losses, id) {
+			continue
+		}
+		n := int64(1)
+		if len(found) > 1 {
+			n, _ = digits(found[1], 0)
+		}
 		f.losses = append(f.losses, id)
-		f.reader.options.Loss(l.kind, l.n, p.findTime(f.times), l.line)
-	}
-}
-
-// noteTextLoss notes a line of OPA's decision logger in the text format. Its
-// plugin is in a line of its own behind the message.
-func (s *source) noteTextLoss(line []byte) {
-	message, isError := bytes.CutPrefix(line, []byte("[ERROR] "))
-	switch {
-	case isError:
-		s.loss = lossIn(message, s.line())
-	case isLogged(line):
-		s.loss = loss{}
-	case s.column == 2 && string(bytes.TrimRight(line, "\r")) == `plugin = "decision_logs"`:
-		s.endLoss(nil)
+		f.reader.options.Loss(l.kind, n, p.findTime(f.times), f.record.line)
 	}
 }
 
 // logfmt matches a line of OPA's decision logger in a program that embeds OPA
 // and does not choose a format. The quotes in a message are escaped.
-var logfmt = regexp.MustCompile(`^time="([^"]*)" level=error msg=("(?:[^"\\]|\\.)*") plugin=decision_logs\r?$`)
-
-// noteLogfmtLoss does so with a line of logfmt.
-func (s *source) noteLogfmtLoss(line []byte) {
-	if !hasPrefix(line, "time=") { // most often
-		return
-	}
-	if fields := logfmt.FindSubmatch(line); fields != nil {
-		message, _ := decodeString(nil, fields[2], 0)
-		s.loss = lossIn(message, s.line())
-		s.endLoss(fields[1])
-	}
-}
-
-// endLoss passes the loss to Options, with the time of the line or of the text
-// around it.
-func (s *source) endLoss(time []byte) {
-	if l := s.loss; l.n > 0 && s.reader.options.Loss != nil {
-		s.reader.options.Loss(l.kind, l.n, new(parser).findTime(append(s.reader.finder.times, time)), l.line)
-	}
-	s.loss = loss{}
-}
+var logfmt = regexp.MustCompile(`^time=("[^"]*") level=error msg=("(?:[^"\\]|\\.)*") plugin=decision_logs\r?$`)

@@ -28,8 +28,6 @@ type source struct {
 	lines   bool // it had several lines
 	scanner scanner
 	event   bool // the last thing was an event of the file
-	logged  bool // indented lines belong to the line of a logger before
-	loss    loss // what the line of a logger says, if it is one of OPA's decision logger
 }
 
 // lineState is where in a line a source is.
@@ -61,7 +59,7 @@ func newSource(r *Reader, n nesting) *source {
 // waits reports whether the meaning of the next line depends on the lines
 // before.
 func (s *source) waits() bool {
-	return len(s.backlog.text) > 0 || s.depth > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent || s.logged
+	return len(s.backlog.text) > 0 || s.depth > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent
 }
 
 // line returns the line of the file where the current line begins.
@@ -162,9 +160,6 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 			s.skips = true
 			return i, true
 		}
-		if s.logged = s.logged && s.column > 1; s.logged {
-			return s.other(text, i, end)
-		}
 		// Programs may write lines of JSON behind a line that looks like a table's.
 		if s.reader.table != nil && s.isFile() && text[i] != '{' {
 			return s.readRow(text, i, end)
@@ -259,7 +254,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 			return eol, true
 		}
 	}
-	if isTextLog(line) {
+	if isLogged(line) {
 		return s.textLog(text, i, end)
 	}
 	if text[i] != '"' && text[i] != '[' {
@@ -267,11 +262,6 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	if text[i] == ',' {
 		s.reader.partial = true
-	}
-	if s.logged = s.logged || isLogged(line); s.logged {
-		s.noteLogged(line)
-		s.skips = true
-		return eol, true
 	}
 	f := &s.reader.finder
 	stream, rest, part, ok := f.cutPrefix(text[i:min(eol+1, len(text))])
@@ -287,8 +277,9 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
 		s.reader.keepFirst(line)
 		s.problem(UnknownForm, s.line())
+	case hasPrefix(line, "time=") && logfmt.Match(line):
+		s.readMade(logfmt.ReplaceAll(line, []byte(`{"level":"error","plugin":"decision_logs","time":$1,"msg":$2}`)), line)
 	default:
-		s.noteLogfmtLoss(line)
 		s.noteOther(line, 1)
 	}
 	s.skips = true
@@ -366,7 +357,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 				s.indent, s.skips = s.column, true
 				return i, true
 			}
-			s.parsed(p, n, rest[:length], 0)
+			s.parsed(p, n, rest[:length], rest[:length])
 			return i + length, true
 		}
 		if lineEnd(text, i) == len(text) && !s.isAll(rest, end) {
@@ -387,7 +378,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	case st == done:
 		p.checked = true
 		if p.parse(rest[:length]) == length {
-			s.parsed(p, n, rest[:length], bytes.Count(rest[:length], newline))
+			s.parsed(p, n, rest[:length], rest[:length])
 			return i + length, true
 		}
 	case st == broken:
@@ -445,10 +436,13 @@ func (s *source) breakOff(kind Problem, text []byte) {
 	}
 }
 
-// parsed delivers or searches the object that p has parsed, which ends the given
-// number of lines.
-func (s *source) parsed(p *parser, n nesting, text []byte, lines int) {
-	f := &s.reader.finder
+// parsed delivers or searches the object that p has parsed, which stands for a
+// text of lines.
+func (s *source) parsed(p *parser, n nesting, object, text []byte) {
+	f, lines := &s.reader.finder, 0
+	if p.checked {
+		lines = bytes.Count(text, newline)
+	}
 	switch {
 	case n.tooDeep():
 		s.noteOther(text, lines+1)
@@ -457,11 +451,11 @@ func (s *source) parsed(p *parser, n nesting, text []byte, lines int) {
 			checked := p.checked
 			f.giveUp(func(*source) bool { return true })
 			p.checked = checked // p may have parsed another object
-			p.parse(text)
+			p.parse(object)
 		}
-		f.take(s, p, n, text)
+		f.take(s, p, n, object)
 		s.event = true
-	case !f.take(s, p, n, text):
+	case !f.take(s, p, n, object):
 		s.noteOther(text, lines+1)
 	}
 	if lines > 0 {

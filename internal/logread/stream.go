@@ -25,10 +25,11 @@ const maxWaiting = 256
 type backlog struct {
 	name    string
 	text    []byte
-	open    bool    // the last line of text goes on
-	started []int64 // the lines of the file at which the lines of text begin
-	first   int     // of started; those before are dealt with
-	last    int64   // the last line of the file that belongs to the stream
+	open    bool     // the last line of text goes on
+	started []int64  // the lines of the file at which the lines of text begin
+	first   int      // of started; those before are dealt with
+	last    int64    // the last line of the file that belongs to the stream
+	times   [][]byte // around that line
 }
 
 // line returns the line of the file at which the next line begins.
@@ -200,8 +201,11 @@ func (f *finder) waitingStream(n nesting, name []byte) *source {
 // feed gives text to a stream, and notes whether the stream waits for more.
 func (f *finder) feed(s *source, text []byte, line int64) {
 	s.add(text, line)
-	at := slices.Index(f.waiting, s)
-	switch waits := s.waits(); {
+	at, waits := slices.Index(f.waiting, s), s.waits()
+	if waits {
+		s.times = cloneAll(f.times)
+	}
+	switch {
 	case waits && len(f.waiting) == maxWaiting && at < 0:
 		s.read(s.backlog.text, true)
 	case waits && at < 0:
@@ -220,7 +224,10 @@ func (f *finder) giveUp(which func(*source) bool) {
 			continue
 		}
 		f.waiting = slices.Delete(f.waiting, i, i+1)
+		times := f.times
+		f.times = s.times
 		s.read(s.backlog.text, true)
+		f.times = times
 	}
 }
 

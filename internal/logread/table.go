@@ -239,7 +239,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 		return i, true
 	default:
 		taken := s.reader.finder.taken
-		s.parsed(p, s.nesting, t.parse(p, cells), bytes.Count(record, newline))
+		s.parsed(p, s.nesting, t.parse(p, cells), record)
 		if t.isKnown && p.has(fieldDecisionID) && s.reader.finder.taken == taken {
 			s.problem(UnknownForm, s.line())
 		}

@@ -22,13 +22,7 @@ import (
 // themselves or have several lines, which are as they are. Lines after the
 // first of a value are indented by six blanks.
 
-// isTextLog reports whether an event follows the line in the text format.
-func isTextLog(line []byte) bool {
-	level, isDecision := bytes.CutSuffix(bytes.TrimSuffix(line, []byte{'\r'}), []byte("] Decision Log"))
-	return isDecision && isLogged(line) && bytes.IndexByte(level, ']') < 0
-}
-
-// textLog reads the event in the text format at i.
+// textLog reads a line of a logger in the text format at i, with its fields.
 func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	rest := text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
@@ -43,13 +37,15 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 		}
 		n = eol + 1
 	}
-	switch n = min(n, len(rest)); {
+	switch {
 	case end || n < len(rest):
-		lines := bytes.TrimSuffix(rest[:n], newline)
-		object, p := textEvent(lines), &s.reader.finder.parsers[s.index()]
-		p.checked = true
-		p.parse(object)
-		s.parsed(p, s.nesting, object, bytes.Count(lines, newline))
+		lines, f := bytes.TrimRight(rest[:min(n, len(rest))], " \t\r\n"), &s.reader.finder
+		times := f.times
+		if n < len(rest) && s.times != nil { // it ended with the record before
+			f.times = s.times
+		}
+		s.readMade(textObject(lines), lines)
+		f.times = times
 		return i + len(lines), true
 	case len(rest) == s.reader.maxLength:
 		s.breakOff(TooLong, rest)
@@ -58,12 +54,23 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	return i, false
 }
 
+// readMade reads an object that stands for lines.
+func (s *source) readMade(object, lines []byte) {
+	p := &s.reader.finder.parsers[s.index()]
+	p.checked = true
+	p.parse(object)
+	s.parsed(p, s.nesting, object, lines)
+}
+
 // textField matches the beginning of a field, which is indented by two blanks.
 var textField = regexp.MustCompile(`(?m)^  ([^ ].*?) = `)
 
-// textEvent returns the JSON object that an event in the text format stands for.
-func textEvent(text []byte) []byte {
-	object := []byte{'{'}
+// textObject returns the JSON object that a line in the text format stands for.
+func textObject(text []byte) []byte {
+	first, _, _ := bytes.Cut(text, newline)
+	level, message, _ := bytes.Cut(first, []byte("] "))
+	object := append(appendText([]byte(`{"level":`), bytes.ToLower(level[1:])), `,"msg":`...)
+	object = append(appendText(object, bytes.TrimSuffix(message, []byte{'\r'})), ',')
 	fields := textField.FindAllSubmatchIndex(text, -1)
 	for i, at := range fields {
 		key, value := text[at[2]:at[3]], text[at[1]:]
