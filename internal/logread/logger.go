@@ -3,7 +3,10 @@
 
 package logread
 
-import "bytes"
+import (
+	"bytes"
+	"regexp"
+)
 
 // A logger writes what a client of OPA has sent: a policy prints its input, and
 // an error quotes it. So nothing in a line of a logger is an event, whatever it
@@ -14,33 +17,27 @@ import "bytes"
 // decision.
 func (p *parser) isLogged() bool { return p.has(fieldLevel) && p.hasOtherMessage() }
 
+// level matches the level of a line in the text format, and fieldName the name
+// of one of its fields at the end of a text.
+var (
+	level     = regexp.MustCompile(`\[(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|PANIC|TRACE)\] `)
+	fieldName = regexp.MustCompile(`  [^ ].* = $`)
+)
+
 // isLogged reports whether a line begins as a line of OPA's logger with
 // --log-format text. Indented lines with fields follow it.
 func isLogged(line []byte) bool {
-	if len(line) < 2 || line[0] != '[' || line[1] > 'Z' {
+	if !hasPrefix(line, "[") {
 		return false
 	}
-	level, _, _ := bytes.Cut(line[1:min(len(line), len("[WARNING] "))], []byte("] "))
-	switch string(level) {
-	case "DEBUG", "INFO", "WARNING", "WARN", "ERROR", "FATAL", "PANIC", "TRACE":
-		return true
-	}
-	return false
+	at := level.FindIndex(line[:min(len(line), len("[WARNING] "))])
+	return at != nil && at[0] == 0
 }
 
 // endsLogged reports whether a prefix that ends before an object has the level
 // of a line of a logger, or ends with the name of its field.
 func endsLogged(prefix []byte) bool {
-	if bytes.HasSuffix(prefix, []byte(" = ")) && textField.Match(prefix[max(0, bytes.LastIndex(prefix, []byte("  "))):]) {
-		return true
-	}
-	for {
-		at := bytes.IndexByte(prefix, '[')
-		if at < 0 || isLogged(prefix[at:]) {
-			return at >= 0
-		}
-		prefix = prefix[at+1:]
-	}
+	return level.Match(prefix) || fieldName.Match(prefix)
 }
 
 // noteLogged notes a line of a logger.

@@ -198,46 +198,34 @@ func knownCode(s string) string {
 
 // eachField calls do with each key, in quotes, and value of a JSON object.
 func eachField(text []byte, do func(key, value []byte)) {
-	if len(text) == 0 || text[0] != '{' {
-		return
-	}
-	for i := skipSpace(text, 1); i < len(text) && text[i] == '"'; {
-		end := stringEnd(text, i)
-		if end < 0 {
-			return
-		}
-		key := text[i:end]
-		if i = skipSpace(text, end); i >= len(text) || text[i] != ':' {
-			return
-		}
-		i = skipSpace(text, i+1)
-		if end = valueEnd(text, i, true); end < 0 {
-			return
-		}
-		do(key, text[i:end])
-		i = nextItem(text, end)
+	if hasPrefix(text, "{") {
+		each(text, do)
 	}
 }
 
 // EachElement calls do with each value of a JSON list, as it is in the text.
 func EachElement(text []byte, do func(value []byte)) {
-	if len(text) == 0 || text[0] != '[' {
-		return
+	if hasPrefix(text, "[") {
+		each(text, func(_, value []byte) { do(value) })
 	}
-	for i := skipSpace(text, 1); i < len(text) && text[i] != ']'; {
+}
+
+// each calls do with what is in an object or a list.
+func each(text []byte, do func(key, value []byte)) {
+	for i, more := 0, true; more; more = i < len(text) && text[i] == ',' {
+		var key []byte
+		if i = skipSpace(text, i+1); text[0] == '{' {
+			end, colon := keyEnd(text, i, true)
+			if end < 0 {
+				return
+			}
+			key, i = text[i:end], skipSpace(text, colon)
+		}
 		end := valueEnd(text, i, true)
 		if end < 0 {
 			return
 		}
-		do(text[i:end])
-		i = nextItem(text, end)
+		do(key, text[i:end])
+		i = skipSpace(text, end)
 	}
-}
-
-// nextItem returns the index behind the comma that follows, or of the end.
-func nextItem(text []byte, i int) int {
-	if i = skipSpace(text, i); i < len(text) && text[i] == ',' {
-		return skipSpace(text, i+1)
-	}
-	return len(text)
 }

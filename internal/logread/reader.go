@@ -83,7 +83,6 @@ type Reader struct {
 // NewReader returns a reader.
 func NewReader(o Options) *Reader {
 	r := &Reader{options: o, maxLength: cmp.Or(o.MaxLength, usualLength)}
-	r.finder.reader = r
 	judge := &judge{verdicts: o.Verdicts}
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
@@ -98,11 +97,15 @@ func NewReader(o Options) *Reader {
 // Reset makes r ready for another file. The reader remembers keys, which makes
 // reading faster and does not change the result.
 func (r *Reader) Reset() {
-	r.root = *newSource(r, nesting{})
-	r.lines, r.other, r.otherLine, r.unrecognised = 0, 0, 0, nil
-	r.partial, r.unclosed, r.table = false, false, nil
-	r.event = Event{} // it has parts of the text
-	r.finder.reset()
+	*r = Reader{options: r.options, maxLength: r.maxLength, finder: finder{parsers: r.finder.parsers, names: r.finder.names}}
+	r.root, r.finder.reader = *newSource(r, nesting{}), r
+	for i := range r.finder.parsers {
+		p := &r.finder.parsers[i]
+		*p = parser{lines: p.lines, metrics: p.metrics, judge: p.judge}
+		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
+			p.lines.reset()
+		}
+	}
 }
 
 // Forget makes r ask Options.Metric for all numbers again. Options.Event may

@@ -64,10 +64,13 @@ func (s *source) waits() bool {
 
 // line returns the line of the file where the current line begins.
 func (s *source) line() int64 {
-	if s.isFile() {
+	switch {
+	case s.isFile():
 		return s.reader.lines + 1
+	case len(s.started) > 0:
+		return s.started[0]
 	}
-	return s.backlog.line()
+	return s.last
 }
 
 func (s *source) isFile() bool { return s == &s.reader.root }
@@ -78,7 +81,7 @@ func (s *source) endLines(n int) {
 	if s.isFile() {
 		s.reader.lines += int64(n)
 	} else {
-		s.backlog.endLines(n)
+		s.started = s.started[min(n, len(s.started)):]
 	}
 }
 

@@ -27,24 +27,8 @@ type backlog struct {
 	text    []byte
 	open    bool     // the last line of text goes on
 	started []int64  // the lines of the file at which the lines of text begin
-	first   int      // of started; those before are dealt with
 	last    int64    // the last line of the file that belongs to the stream
 	times   [][]byte // around that line
-}
-
-// line returns the line of the file at which the next line begins.
-func (b *backlog) line() int64 {
-	if b.first < len(b.started) {
-		return b.started[b.first]
-	}
-	return b.last
-}
-
-// endLines notes that the next n lines have been read.
-func (b *backlog) endLines(n int) {
-	if b.first += n; b.first >= len(b.started) {
-		b.started, b.first = b.started[:0], 0
-	}
 }
 
 // note notes that text is from a line of the file.

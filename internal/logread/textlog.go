@@ -6,7 +6,6 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 )
 
 // OPA's console writes with --log-format text
@@ -62,29 +61,40 @@ func (s *source) readMade(object, lines []byte) {
 	s.parsed(p, s.nesting, object, lines)
 }
 
-// textField matches the beginning of a field, which is indented by two blanks.
-var textField = regexp.MustCompile(`(?m)^  ([^ ].*?) = `)
-
 // textObject returns the JSON object that a line in the text format stands for.
 func textObject(text []byte) []byte {
-	first, _, _ := bytes.Cut(text, newline)
-	level, message, _ := bytes.Cut(first, []byte("] "))
-	object := append(appendText([]byte(`{"level":`), bytes.ToLower(level[1:])), `,"msg":`...)
-	object = append(appendText(object, bytes.TrimSuffix(message, []byte{'\r'})), ',')
-	fields := textField.FindAllSubmatchIndex(text, -1)
-	for i, at := range fields {
-		key, value := text[at[2]:at[3]], text[at[1]:]
-		if i+1 < len(fields) {
-			value = text[at[1]:fields[i+1][0]]
+	first, text, _ := bytes.Cut(text, newline)
+	name, message, _ := bytes.Cut(first, []byte("] "))
+	object := append(appendText([]byte(`{"level":`), bytes.ToLower(name[1:])), `,"msg":`...)
+	object = appendText(object, bytes.TrimSuffix(message, []byte{'\r'}))
+	var field []byte
+	for at := 0; at < len(text); {
+		start := at
+		line := text[at:lineEnd(text, at)]
+		at = min(at+len(line)+1, len(text))
+		if key, _, isField := bytes.Cut(line, []byte(" = ")); isField && len(key) > 2 && key[1] == ' ' && key[2] != ' ' {
+			object = appendTextField(object, field)
+			field = text[start:at]
+		} else if field != nil {
+			field = field[:len(field)+at-start]
 		}
-		value, lines, _ := bytes.Cut(value, newline)
-		if value = bytes.TrimSuffix(value, []byte{'\r'}); string(value) == "|" {
-			value = bytes.TrimSpace(bytes.ReplaceAll(lines, []byte("\n      "), newline))
-		}
-		if !json.Valid(value) || fieldOf(key) < fieldResult && value[0] != '"' {
-			value = appendText(nil, value)
-		}
-		object = append(append(append(appendText(object, key), ':'), value...), ',')
 	}
-	return append(bytes.TrimSuffix(object, []byte{','}), '}')
+	return append(appendTextField(object, field), '}')
+}
+
+// appendTextField appends a comma and a member that is lines in the text format.
+func appendTextField(object, field []byte) []byte {
+	key, value, isField := bytes.Cut(field, []byte(" = "))
+	if !isField {
+		return object
+	}
+	key = key[2:]
+	value, lines, _ := bytes.Cut(value, newline)
+	if value = bytes.TrimSuffix(value, []byte{'\r'}); string(value) == "|" {
+		value = bytes.TrimSpace(bytes.ReplaceAll(lines, []byte("\n      "), newline))
+	}
+	if !json.Valid(value) || fieldOf(key) < fieldResult && value[0] != '"' {
+		value = appendText(nil, value)
+	}
+	return append(append(appendText(append(object, ','), key), ':'), value...)
 }

@@ -24,12 +24,16 @@ func (c *clock) parse(s []byte) (ns int64, ok bool) {
 	if len(s) <= length+2 || s[length-1] != ':' || s[len(s)-1] != 'Z' {
 		return 0, false
 	}
-	if c.set && [16]byte(s) == c.minute {
-		tens, units := s[length]-'0', s[length+1]-'0'
-		fraction, ok := parseFraction(s[length+2 : len(s)-1])
-		if ok && tens <= 5 && units <= 9 {
-			return c.start + (int64(tens)*10+int64(units))*1e9 + fraction, true
+	seconds, i := digits(s, length)
+	fraction := int64(0)
+	if i == length+2 && s[i] == '.' {
+		fraction, i = digits(s, i+1)
+		for range length + 12 - i {
+			fraction *= 10
 		}
+	}
+	if c.set && [16]byte(s) == c.minute && i == len(s)-1 && seconds <= 59 && i != length+3 && i <= length+12 {
+		return c.start + seconds*1e9 + fraction, true
 	}
 	if ns, _, ok = parseTime(s); ok {
 		const minute = 60e9
@@ -102,17 +106,4 @@ func (p *parser) findTime(around [][]byte) int64 {
 		p.problems = append(p.problems, BadTime)
 	}
 	return NoTime
-}
-
-// parseFraction returns the fraction of a second in ns: nothing, or a point and
-// at most nine digits.
-func parseFraction(s []byte) (ns int64, ok bool) {
-	if len(s) == 0 {
-		return 0, true
-	}
-	ns, end := digits(s, 1)
-	for range 10 - len(s) {
-		ns *= 10
-	}
-	return ns, s[0] == '.' && len(s) > 1 && len(s) <= 10 && end == len(s)
 }

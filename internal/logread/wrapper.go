@@ -63,19 +63,6 @@ type finder struct {
 	inEvent    bool           // the value that is read is in an event, and may be a copy of it
 }
 
-// reset makes f ready for another file.
-func (f *finder) reset() {
-	f.record, f.taken, f.waiting, f.name, f.times, f.losses = record{}, 0, nil, nil, nil, nil
-	f.several, f.candidates, f.inEvent = false, nil, false
-	for i := range f.parsers {
-		p := &f.parsers[i]
-		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
-		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
-			p.lines.reset()
-		}
-	}
-}
-
 // record is a value that is searched for events.
 type record struct {
 	text    []byte
