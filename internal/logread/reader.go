@@ -82,7 +82,7 @@ type Reader struct {
 
 // NewReader returns a reader.
 func NewReader(o Options) *Reader {
-	r := &Reader{options: o, maxLength: cmp.Or(o.MaxLength, usualLength)}
+	r := &Reader{options: o, maxLength: cmp.Or(o.MaxLength, usualLength), finder: finder{parsers: new([maxIndex + 3]parser)}}
 	judge := &judge{verdicts: o.Verdicts}
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
@@ -101,7 +101,7 @@ func (r *Reader) Reset() {
 	r.root, r.finder.reader = *newSource(r, nesting{}), r
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
-		*p = parser{lines: p.lines, metrics: p.metrics, judge: p.judge}
+		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
 		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
 			p.lines.reset()
 		}

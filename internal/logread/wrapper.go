@@ -46,7 +46,7 @@ type finder struct {
 	reader *Reader
 	// By nesting. A parser is used again only when all that it has read before is
 	// dealt with.
-	parsers [maxIndex + 3]parser // the last one is for candidates
+	parsers *[maxIndex + 3]parser // the last one is for candidates
 
 	record  record
 	taken   int       // counts events, what is broken, and texts for streams
