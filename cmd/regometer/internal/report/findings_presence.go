@@ -37,6 +37,15 @@ const (
 	gapTimes  = 10        // the gap divided by the longest of the other gaps
 )
 
+// newFinding returns a finding about times, with a command that shows the servers
+// from a time on.
+func (r *Report) newFinding(rule string, from, to int64, since time.Time, figures map[string]float64, format string, args ...any) (f Finding) {
+	f = Finding{Rule: rule, Figures: figures, Text: fmt.Sprintf(format, args...)}
+	f.setTimes(from, to)
+	r.suggest(&f, r.servers.by(), nil, since, time.Time{})
+	return f
+}
+
 const whyNone = "Find out whether OPA, its clients or the shipping of its log stopped."
 
 // findMissing reports servers without decisions up to the end of the log. If
@@ -60,41 +69,23 @@ func (s *scan) findMissing(r *Report) (f Finding) {
 		within := max(int64(replacedWithin), replacedGaps*((x.Last-x.First)/int64(x.Decisions())))
 		next, _ := slices.BinarySearchFunc(list, max(x.First+1, x.Last-within), func(o Member, t int64) int { return cmp.Compare(o.First, t) })
 		replaced := next < len(list) && list[next].First <= x.Last+within
-		if expected := float64(x.Decisions()) * Ratio(after, r.Total.Decisions-after); !replaced && expected >= silentExpect && r.To-x.Last > 2*s.longestPause(x.Name) {
+		if expected := float64(x.Decisions()) * Ratio(after, r.Total.Decisions-after); !replaced && expected >= silentExpect && r.To-x.Last > 2*s.longestOf(x.Name) {
 			missing = append(missing, x)
 		}
 	}
 	if len(missing) == 0 {
 		return f
 	}
-	if len(missing) > max(1, len(list)/4) {
-		f.Severity = Info
-	}
 	x := missing[0]
-	f.Rule, f.Server = "server_missing", x.Name
-	f.setTimes(x.Last, r.To)
-	f.Figures = map[string]float64{"servers": float64(len(missing)), "decisions": float64(x.Decisions())}
-	f.Text = fmt.Sprintf("%s of %s had no decision from %s UTC to the end of the log, and no other server began then: %s. "+
-		whyNone+" If fewer servers are needed, nothing is wrong.",
-		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.Last),
-		listed(missing, func(x Member) string {
+	f = r.newFinding("server_missing", x.Last, r.To, time.Time{}, map[string]float64{"servers": float64(len(missing)), "decisions": float64(x.Decisions())},
+		"%s of %s had no decision from %s UTC to the end of the log, and no other server began then: %s. "+whyNone+" If fewer servers are needed, nothing is wrong.",
+		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.Last), listed(missing, func(x Member) string {
 			return fmt.Sprintf("%s%s (last decision %s UTC)", name(x.Name), r.servers.idOf(x.Name), at(x.Last))
 		}))
-	r.suggest(&f, r.servers.by(), nil, time.Time{}, time.Time{})
-	return f
-}
-
-// longestPause returns the longest time between two decisions of a server in the
-// sample. A server that was silent before, such as at night, is not missing.
-func (s *scan) longestPause(server string) (longest int64) {
-	for _, v := range s.values[ofServer] {
-		if v.name == server {
-			for i, e := range v.events[1:] {
-				longest = max(longest, s.events[e].time-s.events[v.events[i]].time)
-			}
-		}
+	if f.Server = x.Name; len(missing) > max(1, len(list)/4) {
+		f.Severity = Info
 	}
-	return longest
+	return f
 }
 
 // clockOff reports a server whose first and last decisions are as much before
@@ -119,8 +110,6 @@ func clockOff(r *Report) (f Finding) {
 		if disagree || replaced || math.Abs(begin) < float64(clockLeast) {
 			continue
 		}
-		f.Rule, f.Server, f.Figures = "clock_off", x.Name, map[string]float64{"seconds": begin / 1e9}
-		f.setTimes(x.First, x.Last)
 		way, also := "after", ""
 		if begin < 0 {
 			way = "before"
@@ -128,9 +117,10 @@ func clockOff(r *Report) (f Finding) {
 		if len(others) == 1 {
 			also = " Or that of the other machine is wrong."
 		}
-		f.Text = fmt.Sprintf("The first and the last decision of server %s%s are %s %s those of all other servers, which agree. Check the clock of its machine.%s",
+		f = r.newFinding("clock_off", x.First, x.Last, time.Time{}, map[string]float64{"seconds": begin / 1e9},
+			"The first and the last decision of server %s%s are %s %s those of all other servers, which agree. Check the clock of its machine.%s",
 			name(x.Name), r.servers.idOf(x.Name), text.LongDuration(math.Abs(begin)), way, also)
-		r.suggest(&f, r.servers.by(), nil, time.Time{}, time.Time{})
+		f.Server = x.Name
 		break
 	}
 	return f
@@ -168,53 +158,63 @@ func rateFell(r *Report) (f Finding) {
 	}
 	minute := float64(time.Minute) / float64(r.Width)
 	before, after := mean(rates[:fall])*minute, mean(rates[fall:])*minute
-	f.Rule = "rate_fell"
-	f.setTimes(from, r.To)
-	f.Figures = map[string]float64{"per_minute": after, "per_minute_outside": before}
-	f.Text = fmt.Sprintf("From %s UTC to the end of the log, %.3g decisions came in a minute, and %.3g before. "+
-		"Find out whether clients stopped to ask, or whether a part of the log is missing.", at(from), after, before)
-	r.suggest(&f, r.servers.by(), nil, second(from), time.Time{})
-	return f
+	return r.newFinding("rate_fell", from, r.To, second(from), map[string]float64{"per_minute": after, "per_minute_outside": before},
+		"From %s UTC to the end of the log, %.3g decisions came in a minute, and %.3g before. "+
+			"Find out whether clients stopped to ask, or whether a part of the log is missing.", at(from), after, before)
 }
 
-// findPauses reports times without decisions that are much longer than all
-// others.
-func (s *scan) findPauses(r *Report) (found []Finding) {
-	length := func(i int) int64 { return s.events[i].time - s.events[i-1].time }
-	var long []int // the decisions after a pause, the longest one first
-	for i := 1; i < len(s.events); i++ {
-		if length(i) >= int64(gapLeast)/gapTimes {
-			long = append(long, i)
+// A pause is a time without decisions.
+type pause struct{ from, to int64 }
+
+func (p pause) length() int64 { return p.to - p.from }
+
+// pausesOf returns the pauses between some decisions that are not short, the
+// longest one first.
+func (s *scan) pausesOf(events []int32) (all []pause) {
+	for i := 1; i < len(events); i++ {
+		if p := (pause{s.events[events[i-1]].time, s.events[events[i]].time}); p.length() >= int64(gapLeast)/gapTimes {
+			all = append(all, p)
 		}
 	}
-	slices.SortStableFunc(long, func(a, b int) int { return cmp.Compare(length(b), length(a)) })
-	for n := min(pauses, len(long), len(s.events)-1-scanLeast); n > 0; n-- {
-		l := length(long[n-1])
-		if l < int64(gapLeast) || length(long[0]) > int64(gapMost) || n < len(long) && l < gapTimes*length(long[n]) {
+	slices.SortStableFunc(all, func(a, b pause) int { return cmp.Compare(b.length(), a.length()) })
+	return all
+}
+
+// longestOf returns the longest pause of a server in the sample. A server that
+// was silent before, such as at night, is not missing.
+func (s *scan) longestOf(server string) int64 {
+	for _, v := range s.values[ofServer] {
+		if all := s.pausesOf(v.events); v.name == server && len(all) > 0 {
+			return all[0].length()
+		}
+	}
+	return 0
+}
+
+// findPauses reports pauses that are much longer than all others, unless only the
+// sample has no decisions then.
+func (s *scan) findPauses(r *Report) (found []Finding) {
+	all := s.pausesOf(s.targets[0].events)
+	for n := min(pauses, len(all), len(s.events)-1-scanLeast); n > 0; n-- {
+		long := all[:n]
+		if l := long[n-1].length(); l < int64(gapLeast) || long[0].length() > int64(gapMost) || n < len(all) && l < gapTimes*all[n].length() {
 			continue
 		}
-		for _, i := range slices.Sorted(slices.Values(long[:n])) {
-			found = append(found, s.describePause(r, s.events[i-1].time, s.events[i].time))
+		slices.SortFunc(long, func(a, b pause) int { return cmp.Compare(a.from, b.from) })
+		for _, p := range long {
+			if slices.ContainsFunc(timed(r.Total.Slices), func(x groupby.Slice) bool { return x.Begin > p.from && x.Begin+r.Width <= p.to }) {
+				continue
+			}
+			figures := map[string]float64{"seconds": float64(p.length()) / 1e9}
+			f := r.newFinding("decisions_missing", p.from, p.to, second(p.from), figures,
+				"From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+whyNone+"%s",
+				at(p.from), at(p.to), text.LongDuration(float64(p.length())), s.sayOfSample(figures))
+			if p.length() >= int64(pauseLong) {
+				f.Severity = Info // as at night
+			}
+			found = append(found, f)
 		}
 		break
 	}
 	return found
-}
-
-// describePause returns the finding of a pause, without a text if only the
-// sample has no decisions then.
-func (s *scan) describePause(r *Report, from, to int64) (f Finding) {
-	if slices.ContainsFunc(timed(r.Total.Slices), func(p groupby.Slice) bool { return p.Begin > from && p.Begin+r.Width <= to }) {
-		return f
-	}
-	f.Rule, f.Figures = "decisions_missing", map[string]float64{"seconds": float64(to-from) / 1e9}
-	f.setTimes(from, to)
-	f.Text = fmt.Sprintf("From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+whyNone,
-		at(from), at(to), text.LongDuration(float64(to-from)))
-	s.addSample(&f)
-	if to-from >= int64(pauseLong) {
-		f.Severity = Info // as at night
-	}
-	r.suggest(&f, s.servers.by(), nil, second(from), time.Time{})
-	return f
 }

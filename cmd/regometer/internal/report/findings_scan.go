@@ -89,15 +89,8 @@ func (c *cluster) isLike(o cluster) bool {
 
 // explains reports whether most decisions that have the feature of c are in o.
 func (s *scan) explains(o, c *cluster) bool {
-	has, both := 0, 0
-	for i := c.first; i <= c.last; i++ {
-		if e := &s.events[i]; c.subject.has(e) && c.of(e) == 1 {
-			if has++; o.has(i, e) {
-				both++
-			}
-		}
-	}
-	return float64(both) >= 0.8*float64(has)
+	both := s.count(func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }, o.has)
+	return float64(both.has) >= 0.8*float64(both.all)
 }
 
 // findOwner returns the name of an attribute that has nearly all of what a
@@ -212,7 +205,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
 		f.Figures["again"] = float64(c.again)
 	}
-	s.addSample(&f)
+	f.Text += s.sayOfSample(f.Figures)
 	r.suggest(&f, by, paths, since, until)
 	return f
 }

@@ -75,30 +75,19 @@ func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, 
 	return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast
 }
 
-// outcomeTexts has the word for each outcome, the beginning of the names of its
+// outcomeTexts has the words for each outcome, the beginning of the names of its
 // rules, and what to do if it rose.
-var outcomeTexts = [len(outcomes{})]struct{ word, rule, advice string }{
-	outcome.Allowed:   {"allowed", "allowed", " Check at once whether the policy, or its data, allows what it should not."},
-	outcome.Denied:    {"denied", "denied", " Check whether the policy, its data, or the requests changed."},
-	outcome.Neither:   {"another result", "other", ""},
-	outcome.Undefined: {"undefined", "undefined", " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these."},
-	outcome.Failed:    {"failed", "errors", ""},
-	outcome.Cancelled: {"cancelled", "cancelled", " Clients gave up, or their time limit was too short: look at the durations at this time."},
+var outcomeTexts = [len(outcomes{})]struct{ word, did, rule, advice string }{
+	outcome.Allowed:   {"allowed", "were allowed", "allowed", " Check at once whether the policy, or its data, allows what it should not."},
+	outcome.Denied:    {"denied", "were denied", "denied", " Check whether the policy, its data, or the requests changed."},
+	outcome.Neither:   {"another result", "had another result", "other", ""},
+	outcome.Undefined: {"undefined", "were undefined", "undefined", " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these."},
+	outcome.Failed:    {"failed", "failed", "errors", ""},
+	outcome.Cancelled: {"cancelled", "were cancelled", "cancelled", " Clients gave up, or their time limit was too short: look at the durations at this time."},
 }
 
 // OutcomeWord returns an outcome in words.
 func OutcomeWord(o outcome.Outcome) string { return outcomeTexts[o.Valid()].word }
-
-// did says what decisions with an outcome did.
-func did(o outcome.Outcome) string {
-	switch o {
-	case outcome.Neither:
-		return "had " + OutcomeWord(o)
-	case outcome.Failed:
-		return OutcomeWord(o)
-	}
-	return "were " + OutcomeWord(o)
-}
 
 // shareWords has, for kinds of clusters, the rule, what decisions did, the stage,
 // and what to do.
@@ -136,17 +125,18 @@ func (s *scan) setDecisions(f *Finding, n float64) float64 {
 	return f.Figures["decisions"]
 }
 
-// addSample says that a finding comes from a sample.
-func (s *scan) addSample(f *Finding) {
-	if s.complete {
-		return
+// sayOfSample returns a sentence that the figures of a finding come from a sample,
+// if they do, and adds its size to them.
+func (s *scan) sayOfSample(figures map[string]float64) string {
+	if s.share == 1 {
+		return ""
 	}
 	shows := " The times are those of a sample of %s."
-	if f.Figures["share_high"]+f.Figures["median_high_ns"] > 0 {
+	if figures["share_high"]+figures["median_high_ns"] > 0 {
 		shows = " A sample of %s shows this."
 	}
-	f.Text += fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
-	f.Figures["sample"] = float64(len(s.events))
+	figures["sample"] = float64(len(s.events))
+	return fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
 }
 
 // describeShare describes a cluster whose decisions often have a feature. It
@@ -156,7 +146,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 	if c.kind == shifted { // with the decisions of other clusters
 		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
 	}
-	about, sampled := "", !s.complete
+	about, sampled := "", s.share < 1
 	in, out, of := c.in.rate(), c.out.rate(), s.setDecisions(f, float64(c.in.all))
 	if sampled {
 		whole, rest, ok := s.tables(r, c, from, to)
@@ -184,7 +174,7 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 		words.did = c.longer()
 	case shifted:
 		o := outcomeTexts[c.outcome]
-		words.did, words.advice = did(c.outcome), o.advice
+		words.did, words.advice = o.did, o.advice
 		if f.Rule = o.rule + "_high"; c.timed() || f.Revision != "" {
 			f.Rule = o.rule + "_rose"
 		}
@@ -229,19 +219,23 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 // isSticky reports whether nearly all decisions of a cluster come from clients
 // that ask no other server.
 func (s *scan) isSticky(c *cluster) bool {
-	inside, alone := 0, 0
-	for _, client := range s.values[ofClient] {
-		n, elsewhere := 0, false
-		for _, i := range client.events {
-			e := &s.events[i]
-			if c.has(int(i), e) {
-				n++
+	elsewhere := make([]bool, len(s.values[ofClient]))
+	for i := range s.events {
+		e := &s.events[i]
+		elsewhere[e.names[ofClient]] = elsewhere[e.names[ofClient]] || e.names[ofServer] != c.subject[ofServer]
+	}
+	return s.count(c.has, func(_ int, e *event) bool { return !elsewhere[e.names[ofClient]] }).rate() >= nearlyAll
+}
+
+// count counts some decisions, and those of them that have something.
+func (s *scan) count(is, has func(int, *event) bool) (t tally) {
+	for i := range s.events {
+		if e := &s.events[i]; is(i, e) {
+			t.all++
+			if has(i, e) {
+				t.has++
 			}
-			elsewhere = elsewhere || e.names[ofServer] != c.subject[ofServer]
-		}
-		if inside += n; !elsewhere {
-			alone += n
 		}
 	}
-	return float64(alone) >= 0.95*float64(inside)
+	return t
 }

@@ -102,7 +102,7 @@ func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why str
 func (s *scan) compareMedians(f *Finding, in, out *took) {
 	inLow, inHigh := in.interval()
 	outLow, outHigh := out.interval()
-	if s.complete {
+	if s.share == 1 {
 		inLow, inHigh, outLow, outHigh = 0, 0, 0, 0
 	}
 	f.set("median", "_ns", in.median(), inLow, inHigh)
@@ -123,7 +123,7 @@ func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from
 	}
 	s.compareMedians(f, &in, &out)
 	n, about := s.setDecisions(f, math.Round(in.weight)), ""
-	if !s.complete {
+	if s.share < 1 {
 		about = "about "
 	}
 	others := "the others with the same paths"
@@ -183,7 +183,7 @@ const (
 func (s *scan) findDrift(r *Report) (f Finding) {
 	var known []int
 	for i := range s.events {
-		if s.events[i].known {
+		if !math.IsNaN(s.events[i].over) {
 			known = append(known, i)
 		}
 	}
@@ -211,8 +211,7 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 	f.setTimes(r.From, r.To)
 	s.compareMedians(&f, &in, &out)
 	f.Text = fmt.Sprintf("Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions of the same paths. "+
-		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.", text.Duration(out.median()), text.Duration(in.median()))
-	s.addSample(&f)
+		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.%s", text.Duration(out.median()), text.Duration(in.median()), s.sayOfSample(f.Figures))
 	r.suggest(&f, "hour", nil, time.Time{}, time.Time{})
 	return f
 }

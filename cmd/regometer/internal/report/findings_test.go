@@ -73,7 +73,7 @@ var ruleTests = []struct {
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                            // not by path
 	{"wrapper_times", with(metricsReport(1000, 10), wrapped), nil},                                                                                          // few
 	{"wrapper_times", with(with(metricsReport(1000, 10), wrapped), func(r *Report) {
-		r.Total.Slices = []groupby.Slice{{Begin: logread.NoTime, Outcomes: [6]uint64{300, 100}}, {Begin: 0, Outcomes: [6]uint64{600}}}
+		r.Inputs.Gaps.Time = 400
 	}), []string{"10 of 600 decisions (1.7 %) have no valid `timestamp`.", "So rules do not compare times."}}, // the other decisions have no time
 	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"11 of 1,000 decisions (1.1 %) could be read only in part", "removes or changes `metrics`."}},
 	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"22 of 1,000", "changes `timestamp`. ", "masks `result`."}},

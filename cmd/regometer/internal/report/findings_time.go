@@ -38,12 +38,7 @@ func timed(all []groupby.Slice) []groupby.Slice {
 // may have been written much later. Rules by time are then silent.
 func wrapperTimes(r *Report) string {
 	_, wrapped := r.Inputs.problems(logread.WrapperTime)
-	n, of := wrapped.Count, r.Inputs.Decisions+r.Inputs.Repeats.LeftOut
-	if all := r.Total.Slices; len(all) > 0 && len(timed(all)) < len(all) {
-		for _, decisions := range all[0].Outcomes {
-			of -= int64(decisions)
-		}
-	}
+	n, of := wrapped.Count, r.Inputs.Decisions+r.Inputs.Repeats.LeftOut-r.Inputs.Gaps.Time
 	part := Ratio(uint64(n), uint64(max(n, of)))
 	if part <= wrapperShare {
 		return ""

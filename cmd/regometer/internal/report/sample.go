@@ -272,44 +272,18 @@ func (s *decisionSample) merge(o *decisionSample) {
 // sort sorts the decisions by time. Equal samples are then the same, but for the
 // numbers of names.
 func (s *decisionSample) sort() {
-	type place struct {
-		time int64
-		at   int
-	}
-	order := make([]place, len(s.kept))
-	for i := range order {
-		order[i] = place{s.kept[i].time, i}
-	}
-	slices.SortFunc(order, func(x, y place) int {
-		if x.time != y.time {
-			return cmp.Compare(x.time, y.time)
+	slices.SortFunc(s.kept, func(a, b sampled) int {
+		if a.time != b.time {
+			return cmp.Compare(a.time, b.time)
 		}
-		a, b := &s.kept[x.at], &s.kept[y.at]
 		if c := cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
 			return c
 		}
 		if c := cmp.Or(slices.Compare(a.parts[:], b.parts[:]), cmp.Compare(a.input, b.input), cmp.Compare(a.size, b.size)); c != 0 {
 			return c
 		}
-		for i := range a.names {
-			if c := strings.Compare(s.name(a, i), s.name(b, i)); c != 0 {
-				return c
-			}
-		}
-		return 0
+		return slices.CompareFunc(a.names[:], b.names[:], func(a, b int32) int { return strings.Compare(s.names.list[a], s.names.list[b]) })
 	})
-	for i := range order { // move each cycle of the permutation
-		first := s.kept[i]
-		for at := i; order[at].at >= 0; {
-			from := order[at].at
-			order[at].at = -1
-			if from == i {
-				s.kept[at] = first
-				break
-			}
-			s.kept[at], at = s.kept[from], from
-		}
-	}
 }
 
 // hashInput returns a hash of an input, which is not 0.

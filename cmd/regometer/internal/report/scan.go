@@ -18,23 +18,20 @@ import (
 // A scan finds the decisions of a sample that stand out. It looks at each
 // server, path, client and revision, in each interval of time.
 type scan struct {
-	events   []event // by time
-	every    []int32 // the indices of events
-	bin      []uint8 // of each event: its slice of time
-	values   [attributes][]value
-	targets  []target
-	servers  *servers
-	xlogx    []float64
-	complete bool    // all decisions with a time are in the sample
-	share    float64 // of the decisions that are in the sample, about
+	events  []event // by time
+	bin     []uint8 // of each event: its slice of time
+	values  [attributes][]value
+	targets []target // the first has all
+	servers *servers
+	xlogx   []float64
+	share   float64 // of the decisions with a time that are in the sample, about: 1 if all are
 }
 
 // event is a decision. Its names are indices in scan.values.
 type event struct {
 	*sampled
 	names [attributes]int32
-	over  float64 // the logarithm of took minus that of the fastest tenth of its path
-	known bool    // over is known
+	over  float64 // the logarithm of took minus that of the fastest tenth of its path, or NaN
 	top   bool    // it is one of the slowest of its path, as topShare and topTimes say
 	again bool    // its input came to its path in the minute before
 	asked bool    // its client began to ask for its path a minute before, or earlier
@@ -79,8 +76,10 @@ func (s subject) has(e *event) bool {
 // count once: they are no evidence.
 func newScan(of *decisionSample, servers *servers) *scan {
 	n := len(of.kept)
-	s := &scan{events: make([]event, 0, n), every: make([]int32, 0, n), bin: make([]uint8, 0, n), xlogx: make([]float64, n+1), servers: servers}
-	s.complete, s.share = of.limit == hashLimit, float64(of.limit)/hashLimit
+	s := &scan{
+		events: make([]event, 0, n), bin: make([]uint8, 0, n), xlogx: make([]float64, n+1), servers: servers,
+		targets: []target{{all, all, make([]int32, 0, n)}}, share: float64(of.limit) / hashLimit,
+	}
 	if n == 0 {
 		return s
 	}
@@ -116,7 +115,7 @@ func newScan(of *decisionSample, servers *servers) *scan {
 			continue
 		}
 		n := len(s.events)
-		s.events = append(s.events, event{sampled: d})
+		s.events = append(s.events, event{sampled: d, over: math.NaN()})
 		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
 		e := &s.events[n]
 		for a := range attributes {
@@ -135,7 +134,7 @@ func newScan(of *decisionSample, servers *servers) *scan {
 				e.asked = d.time-begin > int64(time.Minute)
 			}
 		}
-		s.every = append(s.every, int32(n))
+		s.targets[0].events = append(s.targets[0].events, int32(n))
 		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
 	}
 	s.setOver()
@@ -143,10 +142,9 @@ func newScan(of *decisionSample, servers *servers) *scan {
 	return s
 }
 
-// setTargets finds the targets.
+// setTargets finds the targets beside all.
 func (s *scan) setTargets() {
 	var pairs []target
-	s.targets = []target{{all, all, s.every}}
 	for a, values := range s.values {
 		for n, v := range values {
 			// What differs with the first revision came with another one.
@@ -194,7 +192,7 @@ func (s *scan) setOver() {
 		top := max(nearest(known, topShare), topTimes*fast)
 		for _, i := range path.events {
 			e := &s.events[i]
-			if e.known, e.top = e.took > 0, e.took > top; e.known {
+			if e.top = e.took > top; e.took > 0 {
 				e.over = math.Log(float64(e.took) / float64(fast))
 			}
 		}
@@ -246,7 +244,7 @@ func (f *feature) of(e *event) int8 {
 	is, counts := false, true
 	switch f.kind {
 	case slow:
-		is, counts = e.over > f.over, e.known
+		is, counts = e.over > f.over, !math.IsNaN(e.over)
 		if f.rare {
 			is = e.top
 		}
