@@ -177,6 +177,9 @@ bench-quick: ## Run the benchmarks of docs/performance.md once, with and without
 
 ##### Checks
 
+# What is compiled for another platform never runs. This takes a quarter less time.
+FOREIGN_VET := $(GO) vet -gcflags='all=-N -l -dwarf=false'
+
 # golangci-lint has the findings of go vet for this platform. The tests run on no
 # other one.
 .PHONY: lint
@@ -187,9 +190,9 @@ lint: ## Check the workflows, go.mod files, formats and code, the code also for 
 		{ echo "run: cd $${dir#$(CURDIR)/} && GOWORK=off go mod tidy"; exit 1; }; done
 	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
-	GOWORK=off GOOS=linux GOARCH=arm64 $(GO) vet ./...
-	GOOS=windows $(GO) vet ./opa/... ./cmd/regometer/...
-	GOOS=darwin $(GO) vet ./opa/... ./cmd/regometer/...
+	GOWORK=off GOOS=linux GOARCH=arm64 $(FOREIGN_VET) ./...
+	GOOS=windows $(FOREIGN_VET) ./opa/... ./cmd/regometer/...
+	GOOS=darwin $(FOREIGN_VET) ./opa/... ./cmd/regometer/...
 	$(GO) run $(LINTER) run $(MODULES:%=%/...) # once for all, because they share dependencies
 	@for dir in $(OUTSIDE); do echo "$$dir"; (cd "$$dir" && GOWORK=off $(GO) run $(LINTER) run ./...); done
 
