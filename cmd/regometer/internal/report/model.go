@@ -5,7 +5,6 @@ package report
 
 import (
 	"iter"
-	"strings"
 
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/outcome"
@@ -154,14 +153,6 @@ type SlowDecision struct {
 	Place   Place           `json:"place"`
 
 	part *part // the part in which Place counts lines; nil stands for the file
-}
-
-// IDs returns the ids of the decision and of its trace.
-func (d *SlowDecision) IDs() string {
-	if d.TraceID == "" {
-		return d.ID
-	}
-	return strings.TrimPrefix(d.ID+", trace "+d.TraceID, ", ")
 }
 
 // StageTime is the time of a stage in a decision, in ns.

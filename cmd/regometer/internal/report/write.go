@@ -59,12 +59,15 @@ func (r *Report) WriteRest(w output.Writer) {
 		w.Title("Slowest decisions")
 	}
 	for _, d := range r.Slowest {
-		var stages string
+		var more string
+		if d.TraceID != "" {
+			more = "trace " + name(d.TraceID) + ", "
+		}
 		for _, s := range d.Stages {
-			stages += name(s.Stage) + " " + text.Duration(float64(s.Took)) + ", "
+			more += name(s.Stage) + " " + text.Duration(float64(s.Took)) + ", "
 		}
 		w.Item(text.Duration(float64(d.Took))+" "+cmp.Or(d.Key, text.Empty), fmt.Sprintf("%s, %s, id %s, %sat %s.",
-			text.Time(d.Time, text.ToTheMilli), d.Outcome, name(cmp.Or(d.IDs(), text.None)), stages, d.Place.prose()), "")
+			text.Time(d.Time, text.ToTheMilli), d.Outcome, name(cmp.Or(d.ID, text.None)), more, d.Place.prose()), "")
 	}
 	w.Title("Input")
 	w.Prose(inputText(r))
