@@ -122,7 +122,7 @@ func (s *scene) generate(w io.Writer, see func(*decision)) error {
 		}
 	}
 	slices.Sort(times)
-	out := bufio.NewWriterSize(w, 1<<20)
+	out := bufio.NewWriterSize(w, 64<<10)
 	var line []byte
 	for _, x := range times {
 		d := s.next(r, x)
@@ -224,9 +224,9 @@ var endings = [...]string{
 // appendLine appends the event that OPA uploads for a decision.
 func (d *decision) appendLine(b []byte) []byte {
 	at := time.Unix(0, d.at+int64(d.server.off)).UTC().Format(time.RFC3339Nano)
-	b = fmt.Appendf(b, `{"labels":{"app":"authz","hostname":%q,"id":%q,"pod":%[1]q,"version":"1.22.3"},"decision_id":%[3]q,"bundles":{"main":{"revision":%q}}`,
+	b = fmt.Appendf(b, `{"labels":{"app":"authz","hostname":"%s","id":"%s","pod":"%[1]s","version":"1.22.3"},"decision_id":"%[3]s","bundles":{"main":{"revision":"%s"}}`,
 		d.server.pod, d.server.id, uuid(d.id[0], d.id[1]), d.revision)
-	b = fmt.Appendf(b, `,"path":%q,"input":{"user":"u%d","resource":"/items/%d","roles":["reader","editor"]},%s,"requested_by":"%s:%d","timestamp":%q`,
+	b = fmt.Appendf(b, `,"path":%q,"input":{"user":"u%d","resource":"/items/%d","roles":["reader","editor"]},%s,"requested_by":"%s:%d","timestamp":"%s"`,
 		d.path.name, d.input%5000, d.input>>24, endings[d.outcome], clientName(d.client), 1024+d.id[1]%60000, at)
 	if d.bare {
 		return append(b, "}\n"...)
