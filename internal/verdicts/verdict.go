@@ -125,16 +125,23 @@ func (v *Verdict) IsHiddenBy(pointer string) bool {
 	if !ok || rest != "" && rest[0] != '/' {
 		return false
 	}
-	names := strings.Split(rest, "/")[1:]
-	for i := range names {
-		names[i] = unescapePointer.Replace(names[i])
-	}
+	names := NamesOf(rest)
 	return len(names) == 0 || slices.ContainsFunc(v.fields, func(f verdictField) bool {
 		return len(names) <= len(f.names) && slices.Equal(names, f.names[:len(names)])
 	})
 }
 
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+
+// NamesOf returns the names of fields in a JSON pointer (RFC 6901), which is empty
+// or begins with a slash.
+func NamesOf(pointer string) []string {
+	names := strings.Split(pointer, "/")[1:]
+	for i := range names {
+		names[i] = unescapePointer.Replace(names[i])
+	}
+	return names
+}
 
 // Set finds the verdict of a path. It is immutable. nil is ready to use.
 type Set struct {

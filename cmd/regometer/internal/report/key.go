@@ -14,6 +14,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/internal/verdicts"
 )
 
 // byStage is the value of Options.By for groups that are stages.
@@ -128,8 +129,8 @@ func ruleKeys(name string) keyFunc {
 // result.
 func fieldKeys(root, field string, document func(*logread.Event) []byte) (keyFunc, error) {
 	names := strings.Split(field, ".")
-	if pointer, ok := strings.CutPrefix(field, "/"); ok {
-		names = namesOf(pointer)
+	if strings.HasPrefix(field, "/") {
+		names = verdicts.NamesOf(field)
 	} else if slices.Contains(names, "") {
 		return nil, fmt.Errorf("invalid field %q: write a name such as user, names with dots such as user.name, or a JSON pointer such as /user/name", field)
 	}
@@ -206,10 +207,10 @@ func appendNew(keys [][]byte, key []byte) [][]byte {
 // also returns the names to which others point directly below the path.
 func pointed(pointers []byte, path []string) (at bool, below []string) {
 	logread.EachElement(pointers, func(v []byte) {
-		pointer, ok := strings.CutPrefix(string(logread.Meaning(v)), "/")
-		names := namesOf(pointer)
+		pointer := string(logread.Meaning(v))
+		names := verdicts.NamesOf(pointer)
 		switch n := min(len(names), len(path)); {
-		case !ok || !slices.Equal(names[:n], path[:n]):
+		case !strings.HasPrefix(pointer, "/") || !slices.Equal(names[:n], path[:n]):
 		case len(names) == n:
 			at = true
 		case len(names) == n+1:
@@ -217,15 +218,6 @@ func pointed(pointers []byte, path []string) (at bool, below []string) {
 		}
 	})
 	return at, below
-}
-
-// namesOf returns the names in a JSON pointer without its first slash.
-func namesOf(pointer string) []string {
-	names := strings.Split(pointer, "/")
-	for i := range names {
-		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(names[i])
-	}
-	return names
 }
 
 // matches reports whether a path begins with the segments of a pattern. The
