@@ -55,7 +55,8 @@ that server accepts it. The command stores nothing. OPA keeps what is not accept
 sends it again.
 
 The command takes POST requests at any path except /metrics and /health, from OPA and
-from shippers such as Vector and Fluent Bit. With -, it also reads standard input.
+from shippers such as Vector and Fluent Bit. With -, it also reads standard input, and
+ends with it.
 
 The paths of a policy's rules get labels. All other decisions count as "(query)",
 "(data)" or "other". The policy comes from --policy, or from the services and bundles in
@@ -82,12 +83,14 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 				return errors.New("--forward-timeout needs --forward")
 			case o.profile != "" && len(o.policies)+len(o.config) == 0:
 				return errNoProfilePolicy
+			case slices.Contains(o.policies, ""):
+				return errors.New("--policy is empty")
 			case o.timeout <= 0:
 				return errors.New("--forward-timeout must be more than 0")
 			}
 			var err error
 			cmd.Flags().Visit(func(f *pflag.Flag) {
-				if f.Value.String() == "" { // often a variable that is not set
+				if f.Value.Type() == "string" && f.Value.String() == "" { // often a variable that is not set
 					err = fmt.Errorf("--%s is empty", f.Name)
 				}
 			})

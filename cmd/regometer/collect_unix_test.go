@@ -206,6 +206,7 @@ func TestCollectSays(t *testing.T) {
 		"--max-event 0":     {exitUsage, "at least 1"},
 		"--forward ftp://x": {exitFailure, `--forward: it is neither a URL such as https://logs.example.com, nor one of the services in --config: \[\]`},
 		"--token-file=":     {exitUsage, "--token-file is empty"},
+		"--policy=":         {exitUsage, "--policy is empty"},
 		"--forward http://" + free + " --addr " + free:                                                               {exitFailure, "leads to this command"},
 		"--forward x --config " + file("s3.yaml", "services: {x: {url: 'http://x', credentials: {s3_signing: {}}}}"): {exitFailure, "s3_signing"},
 		"--forward acme":                       {exitFailure, "neither a URL"},
@@ -219,6 +220,7 @@ func TestCollectSays(t *testing.T) {
 		"--config " + file("zero.yaml", "plugins: {regometer: {max_paths: 0}}"):      {exitFailure, "--config: plugins.regometer.max_paths must be"},
 		"--profile 2% --config " + file("nobundles.yaml", "services: {x: {url: u}}"): {exitFailure, "--profile needs a policy"},
 		"--addr 127.0.0.1:x": {exitFailure, "unknown port"},
+		"--addr 127.0.0.1:x --max-body 1GiB --max-event 20MB": {exitFailure, "unknown port"},
 
 		"": {exitInterrupted, lines(noPolicy, dropped)},
 		"--forward http://127.0.0.1:1 --config " + file("opa.yaml", "services: {x: {url: u}}"):                       {exitInterrupted, lines(noPolicy)},
