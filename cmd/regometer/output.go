@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
@@ -50,7 +51,7 @@ var (
 	pageKind    = kind{name: "a page that regometer wrote", is: page.IsPage}
 	savedKind   = kind{name: "a saved report", is: report.IsSaved}
 	parquetKind = kind{name: "a Parquet file", is: beginsWith("PAR1")}
-	profileKind = kind{name: "a profile", is: beginsWith("\x1f\x8b")}
+	profileKind = kind{name: "a profile", is: isProfile}
 	// The files that go build replaces, except archives of packages.
 	executableKind = kind{name: "an executable", mode: 0o755, is: beginsWith(
 		"\x7fELF",
@@ -69,6 +70,22 @@ func beginsWith(heads ...string) func(path string) bool {
 		begin := outfile.Head(path)
 		return slices.ContainsFunc(heads, func(head string) bool { return strings.HasPrefix(begin, head) })
 	}
+}
+
+// isProfile reports whether a file is a profile for pprof, and not something
+// else that gzip compressed, such as a bundle. A profile begins with the tag of
+// its first sample type.
+func isProfile(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begin := make([]byte, 1)
+	if unpacked, err := gzip.NewReader(f); err == nil {
+		_, _ = unpacked.Read(begin)
+	}
+	return begin[0] == '\x0a'
 }
 
 // outputHelp is part of the help of each command with outputs.

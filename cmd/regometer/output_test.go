@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/pflag"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/page"
@@ -40,7 +41,7 @@ var outputFlags = []struct {
 	{"merge", "html", "m.rgm", ".html", page.IsPage, "m.rgm", "m.rgm"},
 	{"merge", "save", "m.rgm", ".rgm", report.IsSaved, "m.rgm", "m.rgm"},
 	{"replay", "html", "--policy p.rego d.log", ".html", page.IsPage, "d.log", "--policy p.rego d.log"},
-	{"replay", "pprof", "--policy p.rego d.log", ".gz", beginsWith("\x1f\x8b"), "p.rego", "--policy p.rego d.log"},
+	{"replay", "pprof", "--policy p.rego d.log", ".gz", isProfile, "p.rego", "--policy p.rego d.log"},
 	{"build", "output", "--unmodified --opa TREE", "", executableKind.is, "TREE/main.go", "--opa TREE"},
 }
 
@@ -230,6 +231,12 @@ func TestRefused(t *testing.T) {
 			w.refused(t, c.want, c.call)
 		}
 	}
+
+	bundle := must(os.Create("bundle.tar.gz"))
+	packed := gzip.NewWriter(bundle)
+	_ = must(packed.Write([]byte("policy/p.rego")))
+	noError(packed.Close(), bundle.Close())
+	w.refused(t, "--pprof: bundle.tar.gz exists and is not a profile", "replay --policy p.rego d.log --pprof bundle.tar.gz")
 }
 
 // A program is put where go build puts it, and replaces nothing else there.
