@@ -230,17 +230,16 @@ func (c curve) draw(f chart.Format, curves ...curve) *chart.Chart {
 // of one another.
 func (v view) writeOutcomes() {
 	v.Title("Outcomes over time")
-	const outcomes = len(v.Total.Outcomes)
 	width := seconds(max(v.Width, 1))
 	var begins []float64
-	var heights [][outcomes]float64 // of each slice, with those below
+	var heights [][len(outcomes{})]float64 // of each slice, with those below
 	var most float64
 	for i := range v.Total.Slices {
 		s := &v.Total.Slices[i]
 		if s.Begin == logread.NoTime {
 			continue
 		}
-		var h [outcomes]float64
+		var h [len(outcomes{})]float64
 		all, over := 0.0, v.rateOver(s.Begin)
 		for o, n := range s.Outcomes {
 			all += float64(n) / over
@@ -263,7 +262,7 @@ func (v view) writeOutcomes() {
 		c := chart.New(to, chart.Times(begins[0], begins[len(begins)-1]+width, to.Ticks), y)
 		// From the top down, because each area covers the lower part of the one
 		// before.
-		for o := outcomes - 1; o >= 0; o-- {
+		for o := len(outcomes{}) - 1; o >= 0; o-- {
 			if v.Total.Outcomes[o] > 0 {
 				c.Area(inkOf(o), stairs(begins, width, func(i int) float64 { return heights[i][o] }))
 			}

@@ -29,6 +29,8 @@ const (
 // enough is the number of decisions with a p99 that says something.
 const enough = 100
 
+type outcomes = [len(report.Group{}.Outcomes)]uint64
+
 // A view is a report that is written to a page.
 type view struct {
 	*report.Report
@@ -168,12 +170,13 @@ func (v view) columnsOf(left int, titles []string, more ...string) []text.Column
 }
 
 // outcomeShares returns the cells for the columns of outcomes. A path without any
-// yes or no has no share of allowed decisions, rather than 0 %.
-func (v view) outcomeShares(of [len(report.Group{}.Outcomes)]uint64, decisions uint64) (shares []string) {
+// yes or no has no share of allowed decisions, rather than 0 %, and a stage has
+// no outcomes.
+func (v view) outcomeShares(of outcomes, decisions uint64) (shares []string) {
 	verdict := of[outcome.Allowed]+of[outcome.Denied] > 0
 	for o, n := range v.Total.Outcomes {
 		switch {
-		case n > 0 && !verdict && outcome.Outcome(o) <= outcome.Denied:
+		case n > 0 && (of == outcomes{} || !verdict && outcome.Outcome(o) <= outcome.Denied):
 			shares = append(shares, text.None)
 		case n > 0:
 			shares = append(shares, text.Percent(report.Ratio(of[o], decisions)))
