@@ -52,6 +52,9 @@ decisions.`,
   regometer compare --path httpapi --format markdown before after`,
 		Args: cobra.ExactArgs(2),
 		PreRunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "-" && args[1] == "-" {
+				return errors.New("standard input cannot be both sides: write one of them to a file")
+			}
 			read.Inputs = args
 			return read.Check()
 		},

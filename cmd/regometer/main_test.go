@@ -68,6 +68,7 @@ func TestCalls(t *testing.T) {
 		{"report BIN/log.xz", exitEmpty, "xz -dc FILE | regometer report -"},
 		{"report --fail-on errors_rose,slow TREE/go.mod", exitUsage, `no rule is named "slow": use one of`},
 		{"compare --fail-on p99>1 EMPTY EMPTY", exitUsage, `invalid threshold "p99>1"`},
+		{"compare - -", exitUsage, "standard input cannot be both sides"},
 		{"replay EMPTY", exitUsage, "there is no policy: name it with --policy"},
 		{"replay --fail-on denied>+5pp EMPTY", exitUsage, `invalid threshold "denied>+5pp"`},
 		{"replay --fail-on p99:rego_query_eval>+20% --policy TREE EMPTY", exitUsage, "a threshold for times needs --against"},
