@@ -5,6 +5,7 @@ package report
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"unicode/utf8"
 )
 
@@ -27,20 +28,30 @@ func hashText(text []byte) hashed {
 }
 
 // texts numbers texts. It knows a text by its hash: two texts with one hash of
-// 64 bits are the same.
+// 64 bits are the same. Texts may come in any order, so that memory is the
+// limit: a look-up takes two lines of it.
 type texts struct {
-	numbers map[uint64]int32 // by hash
-	hashes  []uint64
-	list    []string
-	bytes   int // of the list
+	slots  []int32 // numbers, plus 1, by hash; a power of two of them
+	hashes []uint64
+	list   []string
+	bytes  int // of the list
 }
+
+// spread is random, so that nobody can choose texts that share their slots.
+var spread = rand.Uint64() | 1
 
 // find returns the number of the text with a hash, or -1.
 func (t *texts) find(hash uint64) int32 {
-	if n, ok := t.numbers[hash]; ok {
-		return n
+	mask := len(t.slots) - 1
+	if mask < 0 {
+		return -1
 	}
-	return -1
+	for at := int(mix(hash, spread)) & mask; ; at = (at + 1) & mask {
+		n := t.slots[at] - 1
+		if n < 0 || t.hashes[n] == hash {
+			return n
+		}
+	}
 }
 
 // number returns the number of a text, which is new or not.
@@ -65,11 +76,23 @@ func (t *texts) put(hash uint64, text string) int32 {
 	if n := t.find(hash); n >= 0 {
 		return n
 	}
-	if t.numbers == nil {
-		t.numbers = map[uint64]int32{}
-	}
-	n := int32(len(t.list))
-	t.numbers[hash] = n
 	t.hashes, t.list, t.bytes = append(t.hashes, hash), append(t.list, text), t.bytes+len(text)
-	return n
+	if 2*len(t.list) > len(t.slots) {
+		t.slots = make([]int32, max(64, 2*len(t.slots)))
+		for n := range t.list {
+			t.place(n)
+		}
+	} else {
+		t.place(len(t.list) - 1)
+	}
+	return int32(len(t.list) - 1)
+}
+
+func (t *texts) place(n int) {
+	mask := len(t.slots) - 1
+	at := int(mix(t.hashes[n], spread)) & mask
+	for t.slots[at] > 0 {
+		at = (at + 1) & mask
+	}
+	t.slots[at] = int32(n + 1)
 }
