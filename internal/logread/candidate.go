@@ -70,23 +70,20 @@ func (f *finder) merge(start, from int) {
 	if start == from || from == len(f.candidates) {
 		return
 	}
-	if f.places == nil {
-		f.places = map[uint64]int{}
-	}
-	clear(f.places)
+	places := map[uint64]int{}
 	for i := start; i < from; i++ {
-		f.places[f.candidates[i].identity] = i
+		places[f.candidates[i].identity] = i
 	}
 	kept := f.candidates[:from]
 	for _, c := range f.candidates[from:] {
-		at, isKnown := f.places[c.identity]
+		at, isKnown := places[c.identity]
 		switch {
 		case !isKnown:
 			kept = append(kept, c)
 		case c.richness > kept[at].richness:
 			kept[at] = c
 		}
-		delete(f.places, c.identity) // the next one is another decision
+		delete(places, c.identity) // the next one is another decision
 	}
 	f.candidates = kept
 }

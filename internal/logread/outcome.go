@@ -150,7 +150,7 @@ func failure(text []byte) (_ outcome.Outcome, code string) {
 	message := textOf(text)
 	code = codeOf(message)
 	if hasPrefix(text, "{") {
-		code, message = knownCode(textOf(fieldIn(text, "code"))), textOf(fieldIn(text, "message"))
+		code, message = knownCode.FindString(textOf(fieldIn(text, "code"))), textOf(fieldIn(text, "message"))
 	}
 	return verdicts.OfError(code, message)
 }
@@ -187,14 +187,8 @@ func codeOf(message string) string {
 
 var printedCode = regexp.MustCompile(`^(?:\d+ (?:error occurred: |errors occurred:?\n))*(?:[^\n]*?:\d+: )?([a-z0-9_]{1,64})(?:: |\n|$)`)
 
-// knownCode returns a code if it looks like one: small letters, digits and
-// underscores, at most 64 of them.
-func knownCode(s string) string {
-	if len(s) > 64 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-		return ""
-	}
-	return s
-}
+// knownCode matches what looks like a code.
+var knownCode = regexp.MustCompile(`^[a-z0-9_]{0,64}$`)
 
 // eachField calls do with each key, in quotes, and value of a JSON object.
 func eachField(text []byte, do func(key, value []byte)) {

@@ -50,7 +50,7 @@ func TestBounds(t *testing.T) {
 		most("streams", len(r.finder.waiting), patience+2)
 		pending := 0
 		for _, s := range r.finder.waiting {
-			pending += len(s.backlog.text)
+			pending += len(s.backlog)
 		}
 		most("bytes that wait", pending, maxLength+2*len(long))
 	}

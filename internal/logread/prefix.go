@@ -109,7 +109,7 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, lo
 
 // isClosing reports whether a text only closes a quotation or a line.
 func isClosing(text []byte) bool {
-	return len(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\x1b[0m")), " \t\r\"')>;")) == 0
+	return len(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\x1b[0m")), " \t\r\n\"')>;")) == 0
 }
 
 // quotation returns the text in the quotation that begins at i, if it is of an

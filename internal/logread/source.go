@@ -16,7 +16,14 @@ import (
 type source struct {
 	reader *Reader
 	nesting
-	backlog // of a stream; a file's caller keeps the rest of its text
+
+	// Of a stream. A file's caller keeps the rest of its text.
+	name    string
+	backlog []byte   // the text that waits for more
+	open    bool     // its last line goes on
+	started []int64  // the lines of the file at which its lines begin
+	last    int64    // the last line of the file that belongs to it
+	times   [][]byte // around that line
 
 	lineState
 	depth    int  // the brackets that are open around the next value
@@ -59,7 +66,7 @@ func newSource(r *Reader, n nesting) *source {
 // waits reports whether the meaning of the next line depends on the lines
 // before.
 func (s *source) waits() bool {
-	return len(s.backlog.text) > 0 || s.depth > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent
+	return len(s.backlog) > 0 || s.depth > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent
 }
 
 // line returns the line of the file where the current line begins.

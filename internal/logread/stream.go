@@ -20,41 +20,23 @@ const patience = 64
 // begins many streams can exceed it.
 const maxWaiting = 256
 
-// backlog is the text of a stream that waits for more, and the lines of the
-// file that it comes from.
-type backlog struct {
-	name    string
-	text    []byte
-	open    bool     // the last line of text goes on
-	started []int64  // the lines of the file at which the lines of text begin
-	last    int64    // the last line of the file that belongs to the stream
-	times   [][]byte // around that line
-}
-
-// note notes that text is from a line of the file.
-func (b *backlog) note(text []byte, line int64) {
-	for part := range bytes.Lines(text) {
-		if !b.open {
-			b.started = append(b.started, line)
-		}
-		b.open = part[len(part)-1] != '\n'
-	}
-	b.last = line
-}
-
-// add reads more of a stream's text.
+// add reads more of a stream's text, which is from a line of the file.
 func (s *source) add(text []byte, line int64) {
-	b := &s.backlog
-	b.note(text, line)
-	if b.open || len(b.text) > 0 {
-		b.text = append(b.text, text...)
-		text = b.text
+	for part := range bytes.Lines(text) {
+		if !s.open {
+			s.started = append(s.started, line)
+		}
+		s.open = part[len(part)-1] != '\n'
 	}
-	if b.open && len(b.text) < s.reader.maxLength {
+	if s.last = line; s.open || len(s.backlog) > 0 {
+		s.backlog = append(s.backlog, text...)
+		text = s.backlog
+	}
+	if s.open && len(s.backlog) < s.reader.maxLength {
 		return
 	}
-	if n := s.read(text, false); n > 0 || len(b.text) == 0 {
-		b.text = append(b.text[:0], text[n:]...)
+	if n := s.read(text, false); n > 0 || len(s.backlog) == 0 {
+		s.backlog = append(s.backlog[:0], text[n:]...)
 	}
 }
 
@@ -135,13 +117,8 @@ func (f *finder) readOneLine(text []byte, n nesting) bool {
 // no part of another one, and nothing in it is a problem.
 func (f *finder) readCopy(text []byte, n nesting) {
 	p := &f.parsers[n.index()]
-	object, logged := text, false
-	if p.checked = isWhole(text, '{'); !p.checked {
-		object, logged = embedded(text, p.parse)
-	} else if p.parse(text) < 0 {
-		object = nil
-	}
-	if object != nil && !logged {
+	p.checked = isWhole(text, '{')
+	if object, logged := embedded(text, p.parse); object != nil && !logged {
 		f.readObject(p, n, object)
 	}
 }
@@ -191,7 +168,7 @@ func (f *finder) feed(s *source, text []byte, line int64) {
 	}
 	switch {
 	case waits && len(f.waiting) == maxWaiting && at < 0:
-		s.read(s.backlog.text, true)
+		s.read(s.backlog, true)
 	case waits && at < 0:
 		f.waiting = append(f.waiting, s)
 	case !waits && at >= 0:
@@ -210,7 +187,7 @@ func (f *finder) giveUp(which func(*source) bool) {
 		f.waiting = slices.Delete(f.waiting, i, i+1)
 		times := f.times
 		f.times = s.times
-		s.read(s.backlog.text, true)
+		s.read(s.backlog, true)
 		f.times = times
 	}
 }
@@ -219,7 +196,7 @@ func (f *finder) giveUp(which func(*source) bool) {
 func (f *finder) expire() {
 	pending := 0
 	for _, s := range f.waiting {
-		pending += len(s.backlog.text)
+		pending += len(s.backlog)
 	}
 	f.giveUp(func(s *source) bool { return pending > f.reader.maxLength || f.reader.lines-s.last > patience })
 }

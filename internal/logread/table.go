@@ -41,29 +41,30 @@ func tableOf(line []byte) *table {
 	for _, comma := range []byte(",;\t|") {
 		t := &table{comma: comma}
 		t.names = t.cells(line)
+		areNames := len(t.names) > 1 || len(t.names) == 1 && comma == ','
+		var hasID, hasMetrics, hasTarget, hasResult bool
 		for i, name := range t.names {
 			if bytes.Equal(name, bytes.ToUpper(name)) { // Snowflake
-				t.names[i] = bytes.ToLower(name)
+				name = bytes.ToLower(name)
+				t.names[i] = name
 			}
-		}
-		has := func(is func(name []byte) bool) bool { return slices.ContainsFunc(t.names, is) }
-		hasID := has(func(name []byte) bool { return fieldOf(name) == fieldDecisionID || outerOf(name) != nil })
-		hasMetrics := has(func(name []byte) bool {
+			f, outer := fieldOf(name), outerOf(name)
 			head, _ := headOf(name)
-			return fieldOf(name) == fieldMetrics || head >= 0 && heads[head].field == fieldMetrics
-		})
-		hasTarget := has(func(name []byte) bool { return fieldOf(name) == fieldPath || fieldOf(name) == fieldQuery })
-		t.isKnown = hasID || hasMetrics && hasTarget
-		isOne := len(t.names) == 1 && comma == ','
-		if t.isKnown && len(t.names) > 1 || found == nil && (isOne || len(t.names) > 1) && !has(func(name []byte) bool { return !columnName.Match(name) }) {
-			if at := slices.IndexFunc(t.names, func(name []byte) bool { return outerOf(name) != nil }); at >= 0 {
-				t.outer = outerOf(t.names[at])
+			if t.outer == nil {
+				t.outer = outer
 			}
-			t.noResult = !has(func(name []byte) bool { return bytes.Contains(name, []byte("result")) })
-			t.isKnown = t.isKnown && !isOne
-			if found = t; t.isKnown {
-				break
-			}
+			hasID = hasID || f == fieldDecisionID || outer != nil
+			hasMetrics = hasMetrics || f == fieldMetrics || head >= 0 && heads[head].field == fieldMetrics
+			hasTarget = hasTarget || f == fieldPath || f == fieldQuery
+			hasResult = hasResult || bytes.Contains(name, []byte("result"))
+			areNames = areNames && columnName.Match(name)
+		}
+		t.noResult = !hasResult
+		if t.isKnown = len(t.names) > 1 && (hasID || hasMetrics && hasTarget); t.isKnown {
+			return t
+		}
+		if found == nil && areNames {
+			found = t
 		}
 	}
 	return found
@@ -116,9 +117,8 @@ func (t *table) cells(record []byte) (cells [][]byte) {
 	return cells
 }
 
-// parse parses the object that the cells of a record stand for, and returns its
-// text.
-func (t *table) parse(p *parser, cells [][]byte) []byte {
+// objectOf returns the object that the cells of a record stand for.
+func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 	t.object = append(t.object[:0], '{')
 	object, unknown := t.object, t.isKnown && t.noResult
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
@@ -141,7 +141,6 @@ func (t *table) parse(p *parser, cells [][]byte) []byte {
 		p.parseMembers(object)
 		object = p.appendNested(nil, object, p.present)
 	}
-	p.parse(object)
 	return object
 }
 
@@ -239,7 +238,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 		return i, true
 	default:
 		taken := s.reader.finder.taken
-		s.parsed(p, s.nesting, t.parse(p, cells), record)
+		s.readMade(t.objectOf(p, cells), record)
 		if t.isKnown && p.has(fieldDecisionID) && s.reader.finder.taken == taken {
 			s.problem(UnknownForm, s.line())
 		}

@@ -59,8 +59,7 @@ type finder struct {
 	// If several is true, what is found becomes a candidate.
 	several    bool
 	candidates []candidate
-	places     map[uint64]int // of candidates, by identity; see merge
-	inEvent    bool           // the value that is read is in an event, and may be a copy of it
+	inEvent    bool // the value that is read is in an event, and may be a copy of it
 }
 
 // record is a value that is searched for events.
