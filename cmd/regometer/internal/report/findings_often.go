@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
@@ -70,15 +71,9 @@ func countSlow(g *Group) (n, of uint64) {
 	if float64(d.Max()) < limit {
 		return 0, d.Count()
 	}
-	low, high := 0.5, 1.
-	for range 30 {
-		if q := (low + high) / 2; d.Quantile(q) >= limit {
-			high = q
-		} else {
-			low = q
-		}
-	}
-	return uint64((1-high)*float64(d.Count()) + 0.5), d.Count()
+	all := d.Count()
+	faster := sort.Search(int(all), func(k int) bool { return d.Quantile((float64(k)+0.5)/float64(all)) >= limit })
+	return all - uint64(faster), all
 }
 
 // findOften returns the findings of these rules.

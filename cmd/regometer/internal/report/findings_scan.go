@@ -195,13 +195,18 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if begins && ends {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
-	if f.Rule = slower; !s.describeSlow(r, c, &f, what, from, to) && !s.describeShare(r, c, &f, what, from, to) {
+	f.Rule = slower
+	said, advice := s.sayMedian(c, &f, what)
+	if said == "" {
+		said, advice = s.sayShare(r, c, &f, what, from, to)
+	}
+	if said == "" {
 		return Finding{}
 	}
 	if when == "" {
-		f.Text = strings.ToUpper(f.Text[:1]) + f.Text[1:]
+		said = strings.ToUpper(said[:1]) + said[1:]
 	}
-	if f.Text = when + f.Text; c.again >= 2 {
+	if f.Text = when + said + cmp.Or(s.usual(r, c, &f, from, to), advice); c.again >= 2 {
 		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
 		f.Figures["again"] = float64(c.again)
 	}

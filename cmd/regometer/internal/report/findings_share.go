@@ -101,9 +101,9 @@ var shareWords = [kinds]struct{ rule, did, stage, advice string }{
 		" Find out whether the client tries the same request again and again."},
 }
 
-// set sets a figure, with a 95 % interval if there is one.
-func (f *Finding) set(figure, unit string, value, low, high float64) {
-	if f.Figures[figure+unit] = value; low < high {
+// set sets a figure, with its 95 % interval if it is that of a sample.
+func (f *Finding) set(figure, unit string, sampled bool, value, low, high float64) {
+	if f.Figures[figure+unit] = value; sampled {
 		f.Figures[figure+"_low"+unit], f.Figures[figure+"_high"+unit] = low, high
 	}
 }
@@ -111,17 +111,14 @@ func (f *Finding) set(figure, unit string, value, low, high float64) {
 // setShare sets the figure of a share, which may be that of a sample of n
 // decisions.
 func (f *Finding) setShare(figure string, share float64, sampled bool, n int) {
-	low, high := 0.0, 0.0
-	if sampled {
-		low, high = contrast.Wilson(share, float64(n))
-	}
-	f.set(figure, "", share, low, high)
+	low, high := contrast.Wilson(share, float64(n))
+	f.set(figure, "", sampled, share, low, high)
 }
 
 // setDecisions sets the number of decisions from those in the sample.
 func (s *scan) setDecisions(f *Finding, n float64) float64 {
 	half := 1.96 * math.Sqrt(n*(1-s.share))
-	f.set("decisions", "", math.Round(n/s.share), max(n, (n-half)/s.share), (n+half)/s.share)
+	f.set("decisions", "", s.share < 1, math.Round(n/s.share), max(n, (n-half)/s.share), (n+half)/s.share)
 	return f.Figures["decisions"]
 }
 
@@ -139,39 +136,40 @@ func (s *scan) sayOfSample(figures map[string]float64) string {
 	return fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
 }
 
-// describeShare describes a cluster whose decisions often have a feature. It
-// returns false if the tables contradict it.
-func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
+// sayShare says how many decisions of a cluster have its feature, and what to do.
+// It returns "" if the tables contradict it.
+func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what string, from, to int64) (said, advice string) {
 	a, b := s.outcomes(c)
 	if c.kind == shifted { // with the decisions of other clusters
 		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
 	}
-	about, sampled := "", s.share < 1
-	in, out, of := c.in.rate(), c.out.rate(), s.setDecisions(f, float64(c.in.all))
-	if sampled {
-		whole, rest, ok := s.tables(r, c, from, to)
-		if about = "about "; ok && !c.timed() { // the tables know how many there are
-			of = float64(whole.sum())
-			f.set("decisions", "", of, 0, 0)
-		}
-		if ok && c.kind == shifted {
-			a, b, sampled = whole, rest, false
-			in, out = a.share(c.outcome), b.share(c.outcome)
-			if !c.timed() {
-				about = ""
-			}
+	about, sampled, of := s.about(), s.share < 1, 0.0
+	in, out := c.in.rate(), c.out.rate()
+	whole, rest, exact := s.tables(r, c, from, to)
+	if exact = exact && sampled; exact && !c.timed() { // the tables know how many there are
+		of = float64(whole.sum())
+		f.Figures["decisions"] = of
+	} else {
+		of = s.setDecisions(f, float64(c.in.all))
+	}
+	if exact && c.kind == shifted {
+		a, b, sampled = whole, rest, false
+		in, out = a.share(c.outcome), b.share(c.outcome)
+		if !c.timed() {
+			about = ""
 		}
 	}
 	if c.kind == shifted && !c.raised(in, out) {
-		return false
+		return "", ""
 	}
 	f.setShare("share", in, sampled, c.in.all)
 	f.setShare("share_outside", out, sampled, c.out.all)
-	words, allowed := shareWords[c.kind], ""
+	words, more := shareWords[c.kind], ""
 	f.Rule, f.Stage = cmp.Or(words.rule, f.Rule), words.stage
 	switch c.kind {
 	case slow:
 		words.did = c.longer()
+		more, words.advice = s.sayWhy(c, f)
 	case shifted:
 		o := outcomeTexts[c.outcome]
 		words.did, words.advice = o.did, o.advice
@@ -182,38 +180,29 @@ func (s *scan) describeShare(r *Report, c *cluster, f *Finding, what string, fro
 			words.advice = commonest(r.Total.Errors)
 		}
 		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
-			allowed = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before))
+			more = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before))
 			f.setShare("allowed", after, sampled, c.in.all)
 			f.setShare("allowed_outside", before, sampled, c.out.all)
 		}
-	}
-	usual := s.usual(r, c, f, from, to)
-	others := "the others"
-	if c.timed() {
-		others = "those at other times"
-	}
-	f.Text = fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s%s", text.Percent(in), what, words.did, about,
-		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, allowed, cmp.Or(usual, words.advice))
-	if at, _, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" && at >= 0 { // a client that asks at no other time is no subject
-		f.Client = s.values[ofClient][at].name
-		f.Text += " Nearly all that repeat are of client " + name(f.Client) + "."
-	}
-	if c.kind == slow {
-		in, out := s.durationsOf(func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }, c.has)
-		if len(in.all) > 0 && len(out.all) > 0 {
-			f.set("median", "_ns", in.median(), 0, 0)
-			f.set("median_outside", "_ns", out.median(), 0, 0)
-			f.Text += fmt.Sprintf(" Their median is %s, and that of the rest %s.", text.Duration(in.median()), text.Duration(out.median()))
-			advice := f.explain(&in, &out)
-			if c.rare && f.Path == "" { // not because of a rule
-				advice = stageAdvice[parts]
-			}
-			if usual == "" {
-				f.Text += advice
-			}
+	case repeated:
+		if at, _, _ := s.findOwner(c, ofClient); f.Client == "" && at >= 0 { // a client that asks at no other time is no subject
+			f.Client = s.values[ofClient][at].name
+			more = " Nearly all that repeat are of client " + name(f.Client) + "."
 		}
 	}
-	return true
+	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, words.did, about,
+		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), c.rest(""), more), words.advice
+}
+
+// about marks an estimate.
+func (s *scan) about() string { return map[bool]string{true: "about "}[s.share < 1] }
+
+// rest says with which decisions a cluster is compared.
+func (c *cluster) rest(of string) string {
+	if c.timed() {
+		return "those" + of + " at other times"
+	}
+	return "the others" + of
 }
 
 // isSticky reports whether nearly all decisions of a cluster come from clients

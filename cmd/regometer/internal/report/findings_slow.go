@@ -6,7 +6,6 @@ package report
 // This file describes clusters of slow decisions, and durations that drift.
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -102,43 +101,44 @@ func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why str
 func (s *scan) compareMedians(f *Finding, in, out *took) {
 	inLow, inHigh := in.interval()
 	outLow, outHigh := out.interval()
-	if s.share == 1 {
-		inLow, inHigh, outLow, outHigh = 0, 0, 0, 0
-	}
-	f.set("median", "_ns", in.median(), inLow, inHigh)
-	f.set("median_outside", "_ns", out.median(), outLow, outHigh)
-	f.set("factor", "", in.median()/out.median(), inLow/max(1, outHigh), inHigh/max(1, outLow))
+	f.set("median", "_ns", s.share < 1, in.median(), inLow, inHigh)
+	f.set("median_outside", "_ns", s.share < 1, out.median(), outLow, outHigh)
+	f.set("factor", "", s.share < 1, in.median()/out.median(), inLow/max(1, outHigh), inHigh/max(1, outLow))
 }
 
-// describeSlow describes a cluster of slow decisions by their median. It returns
-// false if the median does not tell.
-func (s *scan) describeSlow(r *Report, c *cluster, f *Finding, what string, from, to int64) bool {
-	mild := c.over == math.Log(slowLow)
-	if c.kind != slow || !mild && c.in.rate() < 0.5 {
-		return false
+// sayMedian says which median the decisions of a slow cluster have, and what to
+// do. It returns "" if the median does not tell.
+func (s *scan) sayMedian(c *cluster, f *Finding, what string) (said, advice string) {
+	if c.kind != slow || c.over != math.Log(slowLow) && c.in.rate() < 0.5 {
+		return "", ""
 	}
 	in, out := s.durationsOf(c.has, func(_ int, e *event) bool { return c.others().has(e) })
 	if len(in.all) == 0 || len(out.all) == 0 || in.median() < medianRose*out.median() {
-		return false
+		return "", ""
 	}
 	s.compareMedians(f, &in, &out)
-	n, about := s.setDecisions(f, math.Round(in.weight)), ""
-	if s.share < 1 {
-		about = "about "
-	}
-	others := "the others with the same paths"
-	if c.timed() {
-		others = "those of the same paths at other times"
-	}
-	f.Text = fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.", what, text.Duration(in.median()), about,
-		text.Plural(uint64(n), "decision"), others, text.Duration(out.median()))
-	advice := f.explain(&in, &out)
-	f.Text += cmp.Or(s.usual(r, c, f, from, to), advice)
-	return true
+	why, advice := f.explain(&in, &out)
+	return fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.%s", what, text.Duration(in.median()), s.about(),
+		text.Plural(uint64(s.setDecisions(f, math.Round(in.weight))), "decision"), c.rest(" of the same paths"), text.Duration(out.median()), why), advice
 }
 
-// explain says which stage takes most of a difference, and returns advice.
-func (f *Finding) explain(in, out *took) (advice string) {
+// sayWhy compares the slow decisions of a cluster with its others, and says what to
+// do.
+func (s *scan) sayWhy(c *cluster, f *Finding) (said, advice string) {
+	in, out := s.durationsOf(func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }, c.has)
+	if len(in.all) == 0 || len(out.all) == 0 {
+		return "", ""
+	}
+	f.Figures["median_ns"], f.Figures["median_outside_ns"] = in.median(), out.median()
+	why, advice := f.explain(&in, &out)
+	if c.rare && f.Path == "" { // not because of a rule
+		advice = stageAdvice[parts]
+	}
+	return fmt.Sprintf(" Their median is %s, and that of the rest %s.%s", text.Duration(in.median()), text.Duration(out.median()), why), advice
+}
+
+// explain says which stage takes most of a difference, and what to do.
+func (f *Finding) explain(in, out *took) (why, advice string) {
 	part, most := 0, 0.0
 	for i, x := range in.parts {
 		if x-out.parts[i] > most {
@@ -146,14 +146,14 @@ func (f *Finding) explain(in, out *took) (advice string) {
 		}
 	}
 	if most <= 0 {
-		return ""
+		return "", ""
 	}
 	f.Stage = append(partStages[:], handlerStage)[part]
-	f.Text += fmt.Sprintf(" Most of the difference is in stage %s: %s a decision on average, and %s.", name(f.Stage), text.Duration(in.parts[part]), text.Duration(out.parts[part]))
+	why = fmt.Sprintf(" Most of the difference is in stage %s: %s a decision on average, and %s.", name(f.Stage), text.Duration(in.parts[part]), text.Duration(out.parts[part]))
 	if part == ofEvaluation && f.Server != "" && f.Path == "" { // a rule would be slow on all servers
-		return stageAdvice[parts]
+		part = parts
 	}
-	return stageAdvice[part]
+	return why, stageAdvice[part]
 }
 
 // longer says how long slow decisions took, of which few are in a cluster.
