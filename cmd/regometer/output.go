@@ -124,7 +124,7 @@ func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
 func (o *outputs) checkFiles(cmd *cobra.Command, inputs []report.InputFile) error {
 	paths := map[string]string{} // flags by path
 	for _, f := range o.all {
-		if f.name == "" {
+		if f.name == "" && !cmd.Flags().Changed(strings.TrimPrefix(f.flag, "--")) {
 			continue
 		}
 		err := f.begin(cmd, inputs)
@@ -172,7 +172,10 @@ func (f *outputFile) flagged(err error) error {
 // begin finds the output's path. It fails if the output must not or cannot be
 // written there.
 func (f *outputFile) begin(cmd *cobra.Command, inputs []report.InputFile) (err error) {
-	if f.name == "-" {
+	switch f.name {
+	case "": // often a variable that is not set
+		return errors.New("it is empty: name a file")
+	case "-":
 		return errors.New("cannot write to standard output (-): name a file, or ./- for a file with this name")
 	}
 	if f.path, err = outfile.Resolve(f.name); err == nil {

@@ -218,6 +218,7 @@ func TestRefused(t *testing.T) {
 		{"report d.log --html is --parquet symlink", "--parquet: symlink is also the output of --html"},
 		{"merge m.rgm --html ./x --save x", "is also the output of --html"},
 
+		{"report d.log --save=", "--save: it is empty"},
 		{"build -o dangling --force", "which does not exist"},
 		{"build -o none/opa", "there is no folder none"},
 		{"build -o m.rgm/x", "not a directory"},
