@@ -184,6 +184,22 @@ TEXT ·nestedBlocks(SB), NOSPLIT, $0-40
 	VZEROUPPER
 	RET
 
+// numbers has what turns digits into numbers, four, two and one at a time.
+DATA numbers<>+0(SB)/8, $0x010a010a010a010a
+DATA numbers<>+8(SB)/8, $0x010a010a010a010a
+DATA numbers<>+16(SB)/8, $0x0001006400010064
+DATA numbers<>+24(SB)/8, $0x0001006400010064
+DATA numbers<>+32(SB)/8, $0x0001271000012710
+DATA numbers<>+40(SB)/8, $0x0001271000012710
+GLOBL numbers<>(SB), RODATA|NOPTR, $48
+
+// shift has 16 bytes of zeros by number, before the numbers of 16 bytes.
+DATA shift<>+0(SB)/8, $-1
+DATA shift<>+8(SB)/8, $-1
+DATA shift<>+16(SB)/8, $0x0706050403020100
+DATA shift<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL shift<>(SB), RODATA|NOPTR, $32
+
 // func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)
 //
 // SI text, R8 its room, AX and BX where a value begins and ends
@@ -275,12 +291,13 @@ string:
 	MOVBLZX const_lineField(DX)(R11*1), CX
 	BTSQ CX, R15
 	MOVL $const_listsStrings, R10
+	MOVQ $-1, R13
 
 found:
 	CMPQ BX, n+16(FP)
 	JGE  stop
 	TESTQ R9, R9
-	JZ   list
+	JZ   metric
 	MOVBLZX const_lineField(DX)(R11*1), CX
 	BTSQ CX, R14
 	JCS  again
@@ -302,6 +319,13 @@ behind:
 list:
 	MOVL AX, 8(DI)
 	MOVL BX, 12(DI)
+	JMP  note
+
+metric:
+	MOVL AX, 4(DI)
+	MOVQ R13, 8(DI)
+
+note:
 	MOVQ BX, end-8(SP)
 	MOVQ R11, line-16(SP)
 	MOVQ found+56(FP), CX
@@ -335,6 +359,7 @@ scalar:
 	VPCMPEQB  Y0, Y1, Y1
 	VPMOVMSKB Y1, R12
 	XORL R10, R10                  // not listed
+	MOVQ $-1, R13
 	NOTL R12
 	TZCNTL    R12, R12             // the number of digits
 	JZ        word
@@ -342,9 +367,22 @@ scalar:
 	JGT  stop
 	LEAQ (AX)(R12*1), BX
 	CMPL CX, $0x30
-	JNE  last
+	JNE  number
 	CMPL R12, $1
 	JNE  stop
+
+number:
+	LEAQ shift<>(SB), CX
+	VPSHUFB (CX)(R12*1), X0, X0    // behind zeros
+	VPMADDUBSW numbers<>+0(SB), X0, X0
+	VPMADDWD   numbers<>+16(SB), X0, X0
+	VPACKUSDW  X0, X0, X0
+	VPMADDWD   numbers<>+32(SB), X0, X0
+	VMOVQ X0, R12
+	MOVL  R12, CX
+	SHRQ  $32, R12
+	IMULQ $100000000, CX
+	LEAQ  (R12)(CX*1), R13
 
 last:
 	CMPB (SI)(BX*1), $0x2c
@@ -382,6 +420,7 @@ skip:
 	MOVQ plain-32(SP), R15
 	MOVQ start-40(SP), AX
 	MOVL $const_listsNested, R10
+	MOVQ $-1, R13
 	CMPQ BX, $0
 	JLE  stop
 	JMP  found

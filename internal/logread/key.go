@@ -73,8 +73,10 @@ const (
 	memberWords
 )
 
-// foundMember is a listed member: the key's line in bytes, where the key and the
-// value begin, and where the value ends, if it is whole.
+// foundMember is a listed member. Of an event, it has the key's line in bytes,
+// where the key and the value begin, and where the value ends, if it is whole. Of
+// metrics, it has the line, where the value begins, and the number in two halves,
+// or -1.
 type foundMember [4]uint32
 
 const mostFound = 32 // at a time

@@ -5,8 +5,6 @@ package logread
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"slices"
 )
 
@@ -63,8 +61,13 @@ func isTimer(key []byte) bool {
 // take takes the members that memberBlocks has found.
 func (m *metrics) take(text []byte, found []foundMember, l *keyLines) {
 	for i := range found {
-		if k := l.key(found[i][0]); k.counts {
-			m.member(text, k, int(found[i][2]), true)
+		f := &found[i]
+		if k := l.key(f[0]); !k.counts {
+			continue
+		} else if value := int64(f[2]) | int64(f[3])<<32; value >= 0 {
+			m.measure(k, value, true)
+		} else {
+			m.member(text, k, int(f[1]), true)
 		}
 	}
 }
@@ -122,26 +125,13 @@ func (m *metrics) unusual(text []byte) (value int64, ok bool) {
 }
 
 // digits returns the number that begins at i, of at most 16 digits, and the
-// index behind it. It takes eight at once: two, four and eight together.
+// index behind it.
 func digits(text []byte, i int) (value int64, end int) {
-	for end = i; len(text)-end >= 8 && end < i+16; {
-		word := binary.LittleEndian.Uint64(text[end:]) ^ '0'*ones
-		n := bits.TrailingZeros64((word+0x76*ones|word)&(0x80*ones)) / 8
-		word <<= 64 - 8*n // behind zeros
-		word = (word*10 + word>>8) & 0x00ff00ff00ff00ff
-		word = (word*100 + word>>16) & 0x0000ffff0000ffff
-		value = value*powers[n] + int64((word*10000+word>>32)&0xffffffff)
-		if end += n; n < 8 {
-			return value, end
-		}
-	}
-	for ; end < len(text) && isDigit(text[end]) && end < i+16; end++ {
+	for end = i; end < len(text) && isDigit(text[end]) && end < i+16; end++ {
 		value = value*10 + int64(text[end]-'0')
 	}
 	return value, end
 }
-
-var powers = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
 // noMeasure marks a measure that a later measure of the same metric has
 // replaced.

@@ -4,7 +4,6 @@
 package logread
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,19 +24,4 @@ func TestTooManyMetrics(t *testing.T) {
 	checkProblems(t, `{"decision_id":"d","path":"p","metrics":{`+odd+large.String()+odd, "bad_metric at 1", "bad_metric at 2", "bad_metric at 2", "bad_metric at 2", "negative_metric at 1")
 	tooLong := `{"decision_id":"d","path":"p","metrics":{` + strings.Repeat(`"timer_`+strings.Repeat("x", longestMetric)+`_ns":1,`, mostMetrics+5) + `"x":1}}`
 	checkProblems(t, tooLong, slices.Repeat([]string{"bad_metric at 1"}, mostMetrics)...)
-}
-
-// Digits are read eight at once as one by one.
-func TestDigits(t *testing.T) {
-	t.Parallel()
-	rolls(t, 20_000, 10_000, func(r *rand.Rand) bool {
-		text := []byte("1234567890123456789" + oneOf(r, "", ",", "/", ":", "\x00", "\xb0", "\xff0") + "567890123456789")[r.IntN(19):]
-		text = text[:r.IntN(len(text)+1)]
-		value, end := digits(text, 0)
-		want := text[:end]
-		if n, _ := strconv.ParseInt("0"+string(want), 10, 64); n != value || len(slices.DeleteFunc(slices.Clone(want), isDigit)) > 0 || end < min(len(text), 16) && isDigit(text[end]) || end > 16 {
-			t.Fatalf("%q: %d, %d", text, value, end)
-		}
-		return end > 0
-	})
 }

@@ -340,10 +340,11 @@ func (p *parser) collection(f field, begin byte) []byte {
 
 // number returns a field that is a whole number of at most 16 digits, or 0.
 func (p *parser) number(f field) uint64 {
-	if n, end := digits(p.json, int(p.values[f].start)); p.has(f) && end == int(p.values[f].end) {
-		return uint64(n)
+	n, end := digits(p.optional(f), 0)
+	if end < len(p.optional(f)) {
+		return 0
 	}
-	return 0
+	return uint64(n)
 }
 
 // text returns what a field that is a string means, or nil.
