@@ -65,8 +65,11 @@ func (s *source) readMade(object, lines []byte) {
 func textObject(text []byte) []byte {
 	first, text, _ := bytes.Cut(text, newline)
 	name, message, _ := bytes.Cut(first, []byte("] "))
-	object := append(appendText([]byte(`{"level":`), bytes.ToLower(name[1:])), `,"msg":`...)
-	object = appendText(object, bytes.TrimSuffix(message, []byte{'\r'}))
+	object := []byte{'{'}
+	if message = bytes.TrimSuffix(message, []byte{'\r'}); string(message) != "Decision Log" {
+		object = append(appendText(append(object, `"level":`...), bytes.ToLower(name[1:])), ',')
+		object = append(appendText(append(object, `"msg":`...), message), ',')
+	}
 	var field []byte
 	for at := 0; at < len(text); {
 		start := at
@@ -79,10 +82,10 @@ func textObject(text []byte) []byte {
 			field = field[:len(field)+at-start]
 		}
 	}
-	return append(appendTextField(object, field), '}')
+	return append(bytes.TrimSuffix(appendTextField(object, field), []byte{','}), '}')
 }
 
-// appendTextField appends a comma and a member that is lines in the text format.
+// appendTextField appends a member that is lines in the text format, and a comma.
 func appendTextField(object, field []byte) []byte {
 	key, value, isField := bytes.Cut(field, []byte(" = "))
 	if !isField {
@@ -96,5 +99,5 @@ func appendTextField(object, field []byte) []byte {
 	if !json.Valid(value) || fieldOf(key) < fieldResult && value[0] != '"' {
 		value = appendText(nil, value)
 	}
-	return append(append(appendText(append(object, ','), key), ':'), value...)
+	return append(append(append(appendText(object, key), ':'), value...), ',')
 }
