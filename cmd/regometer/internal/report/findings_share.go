@@ -89,15 +89,20 @@ var outcomeTexts = [len(outcomes{})]struct{ word, did, rule, advice string }{
 // OutcomeWord returns an outcome in words.
 func OutcomeWord(o outcome.Outcome) string { return outcomeTexts[o.Valid()].word }
 
-// shareWords has, for kinds of clusters, the rule, what decisions did, the stage,
-// and what to do.
-var shareWords = [kinds]struct{ rule, did, stage, advice string }{
-	untimed: {"metrics_missing", "had no durations", "",
+// kindTexts has, for kinds of clusters, by how much the share of the feature must
+// be above that outside, the rule, what decisions did, the stage, and what to do.
+var kindTexts = [kinds]struct {
+	least                    float64
+	rule, did, stage, advice string
+}{
+	slow:    {least: 0.15},
+	shifted: {least: 0.08},
+	untimed: {0.5, "metrics_missing", "had no durations", "",
 		" Find out what removes `metrics` there, or whether this server has another version or configuration of OPA."},
-	compiled: {"compiles_rose", "compiled their query", compileStage,
+	compiled: {0.2, "compiles_rose", "compiled their query", compileStage,
 		" OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches."},
-	unfinished: {"http_send_unfinished", "had a call of `http.send` that did not end", httpStage, httpStops},
-	repeated: {"requests_repeated", "had an input that the same path got in the minute before", "",
+	unfinished: {0.1, "http_send_unfinished", "had a call of `http.send` that did not end", httpStage, httpStops},
+	repeated: {0.5, "requests_repeated", "had an input that the same path got in the minute before", "",
 		" Find out whether the client tries the same request again and again."},
 }
 
@@ -164,7 +169,7 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what string, from, to
 	}
 	f.setShare("share", in, sampled, c.in.all)
 	f.setShare("share_outside", out, sampled, c.out.all)
-	words, more := shareWords[c.kind], ""
+	words, more := kindTexts[c.kind], ""
 	f.Rule, f.Stage = cmp.Or(words.rule, f.Rule), words.stage
 	switch c.kind {
 	case slow:
@@ -191,18 +196,19 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what string, from, to
 		}
 	}
 	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, words.did, about,
-		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), c.rest(""), more), words.advice
+		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), c.either("the others", "those at other times"), more), words.advice
 }
 
 // about marks an estimate.
 func (s *scan) about() string { return map[bool]string{true: "about "}[s.share < 1] }
 
-// rest says with which decisions a cluster is compared.
-func (c *cluster) rest(of string) string {
+// either returns one of two texts about the decisions with which a cluster is
+// compared.
+func (c *cluster) either(others, atOtherTimes string) string {
 	if c.timed() {
-		return "those" + of + " at other times"
+		return atOtherTimes
 	}
-	return "the others" + of
+	return others
 }
 
 // isSticky reports whether nearly all decisions of a cluster come from clients

@@ -34,14 +34,18 @@ func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
 	for i := c.first; i <= c.last; i++ {
 		e := &s.events[i]
 		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]
-		revision, ok := compiled[q]
-		if ok = ok && revision == own; !ok {
+		revision, again := compiled[q]
+		if again && revision != own { // its cache became empty
 			delete(compiled, q)
+			again = false
 		}
 		if e.parts[ofCompile] > 0 {
-			if compiled[q] = own; c.subject.has(e) {
+			compiled[q] = own
+			if c.subject.has(e) && !again {
+				first++
+			}
+			if c.subject.has(e) {
 				n++
-				first += map[bool]int{false: 1}[ok]
 			}
 		}
 	}
@@ -119,7 +123,7 @@ func (s *scan) sayMedian(c *cluster, f *Finding, what string) (said, advice stri
 	s.compareMedians(f, &in, &out)
 	why, advice := f.explain(&in, &out)
 	return fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.%s", what, text.Duration(in.median()), s.about(),
-		text.Plural(uint64(s.setDecisions(f, math.Round(in.weight))), "decision"), c.rest(" of the same paths"), text.Duration(out.median()), why), advice
+		text.Plural(uint64(s.setDecisions(f, math.Round(in.weight))), "decision"), c.either("the others with the same paths", "those of the same paths at other times"), text.Duration(out.median()), why), advice
 }
 
 // sayWhy compares the slow decisions of a cluster with its others, and says what to

@@ -270,14 +270,11 @@ func (f *feature) of(e *event) int8 {
 	return 0
 }
 
-// leastPoints are by how much the share of a feature must be above that outside.
-var leastPoints = [kinds]float64{slow: 0.15, shifted: 0.08, untimed: 0.5, compiled: 0.2, unfinished: 0.1, repeated: 0.5}
-
 // raised reports whether the share of a feature is as much above another one as
 // that of a cluster must be.
 func (f *feature) raised(share, outside float64) bool {
 	rare := (f.rare || f.kind == shifted || f.kind == unfinished) && share >= outside+rarePoints && share >= rareTimes*outside
-	return rare || !f.rare && share >= outside+leastPoints[f.kind]
+	return rare || !f.rare && share >= outside+kindTexts[f.kind].least
 }
 
 // judges reports whether a subject is of interest. Paths, clients and keys differ
