@@ -24,13 +24,13 @@ type savedIDs struct {
 
 // saved returns the form in which ids are saved.
 func (x *decisionIDs) saved() savedIDs {
-	keys := x.set.raise(0)
+	x.set.raise(0)
 	s := savedIDs{Level: x.set.level.Load(), Without: x.without, LeftOut: x.leftOut, Missed: x.missed}
-	for s.Repeats = x.set.repeats[s.Level:]; len(s.Repeats) > 0 && s.Repeats[len(s.Repeats)-1].N == 0; {
-		s.Repeats = s.Repeats[:len(s.Repeats)-1]
-	}
-	if keys == 0 && s.Without == 0 && s.LeftOut == 0 && s.Level == 0 && len(s.Repeats) == 0 {
-		return savedIDs{} // which is not written
+	repeats := x.set.repeats[s.Level:]
+	for i, o := range repeats {
+		if o.N > 0 {
+			s.Repeats = repeats[:i+1]
+		}
 	}
 	for i := range x.set.shards {
 		var text []byte
