@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"math/bits"
+	"slices"
 )
 
 // A shipper may leave an event in its string and put members of it beside the
@@ -26,15 +27,18 @@ type candidate struct {
 // addCandidate adds the event that p has parsed. It copies the text, since the
 // strings of other members are decoded into the same memory.
 func (f *finder) addCandidate(p *parser, n nesting, text []byte) {
-	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, times: cloneAll(f.times), line: f.record.line}
+	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, times: copyAll(nil, f.times), line: f.record.line}
 	f.candidates = append(f.candidates, c)
 }
 
-func cloneAll(texts [][]byte) (clones [][]byte) {
-	for _, t := range texts {
-		clones = append(clones, bytes.Clone(t))
+// copyAll returns copies of texts, in the memory of dst. Nothing may be appended
+// to them, because others may stand behind them.
+func copyAll(dst, texts [][]byte) [][]byte {
+	dst = slices.Grow(dst[:0], len(texts))[:len(texts)]
+	for i, t := range texts {
+		dst[i] = append(dst[i][:0], t...)
 	}
-	return clones
+	return dst
 }
 
 var seed = maphash.MakeSeed()
@@ -92,7 +96,7 @@ func (f *finder) merge(start, from int) {
 func (f *finder) deliverCandidates() {
 	p, times := &f.parsers[len(f.parsers)-1], f.times
 	for _, c := range f.candidates {
-		p.checked, f.times = c.checked, c.times
+		p.checked, f.times = c.checked, slices.Clip(c.times)
 		p.parse(c.text)
 		f.reader.deliver(p, c.text, c.line)
 	}

@@ -164,7 +164,7 @@ func (f *finder) feed(s *source, text []byte, line int64) {
 	s.add(text, line)
 	at, waits := slices.Index(f.waiting, s), s.waits()
 	if waits {
-		s.times = cloneAll(f.times)
+		s.times = copyAll(s.times, f.times)
 	}
 	switch {
 	case waits && len(f.waiting) == maxWaiting && at < 0:
@@ -186,7 +186,7 @@ func (f *finder) giveUp(which func(*source) bool) {
 		}
 		f.waiting = slices.Delete(f.waiting, i, i+1)
 		times := f.times
-		f.times = s.times
+		f.times = slices.Clip(s.times)
 		s.read(s.backlog, true)
 		f.times = times
 	}

@@ -6,6 +6,7 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // OPA's console writes with --log-format text
@@ -41,7 +42,7 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 		lines, f := bytes.TrimRight(rest[:min(n, len(rest))], " \t\r\n"), &s.reader.finder
 		times := f.times
 		if n < len(rest) && s.times != nil { // it ended with the record before
-			f.times = s.times
+			f.times = slices.Clip(s.times)
 		}
 		s.readMade(textObject(lines), lines)
 		f.times = times
