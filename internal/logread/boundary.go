@@ -78,6 +78,9 @@ func (b *run) add(line []byte, end int) bool {
 // leaves nothing waiting.
 func (b *run) holdsEvent(line []byte) (bare, whole bool) {
 	r := b.reader
+	if bytes.IndexByte(line, '{') < 0 { // as most lines of the text format
+		return false, false
+	}
 	r.Reset()
 	b.events, b.problem = 0, false
 	n := r.Read(line)
