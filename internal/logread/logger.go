@@ -40,15 +40,6 @@ func endsLogged(prefix []byte) bool {
 	return level.Match(prefix) || fieldName.Match(prefix)
 }
 
-// noteLogged notes a line of a logger.
-func (s *source) noteLogged(line []byte) {
-	if hasEvent(line) {
-		s.problem(Logged, s.line())
-	} else {
-		s.noteOther(line, 1)
-	}
-}
-
 // hasEvent reports whether a text in a line of a logger has the names of an
 // event's members, also within strings.
 func hasEvent(text []byte) bool {

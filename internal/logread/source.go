@@ -303,8 +303,11 @@ func (s *source) embedded(line []byte) bool {
 	p.checked = false
 	text, logged := embedded(line, p.parse)
 	switch {
+	case logged && hasEvent(line):
+		s.problem(Logged, s.line())
+		return true
 	case logged:
-		s.noteLogged(line)
+		s.noteOther(line, 1)
 		return true
 	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
 		for range bytes.Count(line[:max(0, bytes.LastIndex(line, text))], idKey) { // other decisions before it
