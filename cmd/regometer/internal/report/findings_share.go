@@ -148,7 +148,8 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what string, from, to
 	if c.kind == shifted { // with the decisions of other clusters
 		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
 	}
-	about, sampled, of := s.about(), s.share < 1, 0.0
+	var of float64
+	about, sampled := s.about(), s.share < 1
 	in, out := c.in.rate(), c.out.rate()
 	whole, rest, exact := s.tables(r, c, from, to)
 	if exact = exact && sampled; exact && !c.timed() { // the tables know how many there are
