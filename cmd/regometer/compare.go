@@ -68,7 +68,7 @@ decisions.`,
 			for i, input := range args {
 				read.Inputs = []string{input}
 				if sides[i], err = readSide(cmd.Context(), read, cmd.ErrOrStderr()); err != nil {
-					return fmt.Errorf("%s: %w", input, err)
+					return err
 				}
 			}
 			for i, side := range sides {
@@ -113,10 +113,10 @@ decisions.`,
 func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.Report, error) {
 	if name := o.Inputs[0]; report.IsSaved(name) {
 		if o.Unique {
-			return nil, errSavedUnique
+			return nil, fmt.Errorf("%s: %w", name, errSavedUnique)
 		}
 		if o.Paths != nil {
-			return nil, errors.New("--path does not work with saved reports: use it with regometer report --save")
+			return nil, fmt.Errorf("%s: --path does not work with saved reports: use it with regometer report --save", name)
 		}
 		x, err := report.Load(name)
 		if err != nil {

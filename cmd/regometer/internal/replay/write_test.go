@@ -123,10 +123,13 @@ func TestTracerTime(t *testing.T) {
 			log.WriteString(event(i, path, `"input":{"x":true},"result":true`))
 		}
 		r := replayed(t, log.String(), Options{Policy: p})
-		var b bytes.Buffer
-		noError(output.Write(&b, "table", r, output.Options{Width: 200}))
-		if strings.Contains(b.String(), "times as long") != says {
-			t.Errorf("%d decisions of a path of the policy: %s", n, b.String())
+		for _, tracer := range []float64{0.9, 1.5} {
+			r.Profile.Tracer = tracer
+			var b bytes.Buffer
+			noError(output.Write(&b, "table", r, output.Options{Width: 200}))
+			if strings.Contains(b.String(), "1.50 times as long") != (says && tracer > 1) || strings.Contains(b.String(), "0.90 times") {
+				t.Errorf("%d decisions of a path of the policy: %s", n, b.String())
+			}
 		}
 	}
 }

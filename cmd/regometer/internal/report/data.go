@@ -208,6 +208,7 @@ func (x *Data) Report() *Report {
 		x.sample.sort()
 		r.servers = *newServers(x.servers)
 		s = newScan(x.sample, &r.servers)
+		s.keysJudge = !strings.HasPrefix(r.By, "result:")
 	})
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	whole := cmp.Or(x.whole, x.groups)

@@ -205,3 +205,25 @@ func TestInSeveral(t *testing.T) {
 		}
 	}
 }
+
+// A field of the result has its outcomes by itself, and decisions without a field
+// are of another kind: neither is a finding.
+func TestKeysBlamed(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	for i := range 2000 {
+		event := fmt.Sprintf(`"path":"a","input":{"user":"u"},"result":{"allow":%t}`, i%5 > 0)
+		if i%4 == 0 {
+			event = `"query":"x","metrics":{"timer_rego_query_compile_ns":90000,"timer_rego_query_eval_ns":9}`
+		}
+		at := time.Unix(1_790_000_000+int64(i)*7, 0).UTC().Format(time.RFC3339)
+		fmt.Fprintf(&log, `{"decision_id":"%d","timestamp":%q,%s}`+"\n", i, at, event)
+	}
+	for _, by := range []string{"result:allow", "input:user"} {
+		for _, f := range readLog(t, log.String(), Options{By: by}).Report().Findings {
+			if strings.Contains(f.Text, by) {
+				t.Error(by, f)
+			}
+		}
+	}
+}

@@ -25,6 +25,8 @@ type scan struct {
 	servers *servers
 	xlogx   []float64
 	share   float64 // of the decisions with a time that are in the sample, about: 1 if all are
+
+	keysJudge bool // the keys are not those of a field of the result, of which the outcome is a part
 }
 
 // event is a decision. Its names are indices in scan.values.

@@ -138,8 +138,12 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	}
 	sums := map[subject]tally{}
 	for i, t := range s.targets {
-		client, revision := t.subject[ofClient], t.subject[ofRevision]
+		client, revision, key := t.subject[ofClient], t.subject[ofRevision], t.subject[ofKey]
 		if client != anyName && f.kind != slow && s.values[ofClient][client].name == "" || revision != anyName && f.kind == compiled { // all revisions compile
+			continue
+		}
+		// Decisions without the field, such as those of queries, are of another kind.
+		if key != anyName && (f.kind == shifted && !s.keysJudge || f.kind != slow && s.values[ofKey][key].name == none) {
 			continue
 		}
 		own := m.lookAt(t.events)
