@@ -180,8 +180,9 @@ func (r *Report) summary() (said []string) {
 			said = append(said, what+": "+strings.Join(list, ", ")+".")
 		}
 	}
-	const few = 200                                                    // evaluations, of which the first ones fill caches
-	if r.Decisions-r.Kinds[lacksPath] >= few && r.Profile.Tracer > 1 { // other load may hide the tracer's cost
+	// The first evaluations fill caches, and other load may hide the tracer's cost.
+	const few = 200
+	if r.Decisions-r.Kinds[lacksPath] >= few && r.Profile.Tracer > 1 {
 		said = append(said, fmt.Sprintf("The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long.", r.Profile.Tracer))
 	}
 	if r.NotRepeatable > 0 && len(r.Profile.Unreached) > 0 {
