@@ -22,13 +22,17 @@ func DefaultBounds() []int64 {
 
 // Bounds returns explicit bounds for rollup.Options. The seconds must be
 // positive, must ascend, and must be whole numbers of nanoseconds. +Inf must
-// not be among them, because that bound always exists. It fails if a number is invalid. The error names the number.
+// not be among them, because that bound always exists. Bounds fails if a number
+// is invalid. The error names the number.
 func Bounds(seconds ...float64) ([]int64, error) {
 	ns := make([]int64, len(seconds))
 	for i, s := range seconds {
 		n, err := nanoseconds(s)
 		if err != nil {
 			return nil, fmt.Errorf("prom: bound %d is %v: %w", i, s, err)
+		}
+		if i > 0 && n <= ns[i-1] {
+			return nil, fmt.Errorf("prom: bound %d is %v, after %v: bounds must ascend", i, s, seconds[i-1])
 		}
 		ns[i] = n
 	}

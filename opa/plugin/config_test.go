@@ -72,7 +72,7 @@ func TestConfigRefused(t *testing.T) {
 		`{"paths": "yes"}`:                              "plugins.regometer: paths: json: cannot unmarshal string",
 		`{"paths": {"enabled": 1}}`:                     "enabled of type bool",
 		`{"paths": {"allow": "a"}}`:                     "allow of type []string",
-		`{"classic_buckets": [1, 1]}`:                   "plugins.regometer.classic_buckets: prom: ",
+		`{"classic_buckets": [1, 1]}`:                   "plugins.regometer.classic_buckets: prom: bound 1 is 1, after 1: bounds must ascend",
 		`{"classic_buckets": [0]}`:                      "bound 0 is 0: a bound must be a positive number",
 		`{"classic_buckets": [1e-10]}`:                  "bound 0 is 1e-10: a bound must be a whole number of nanoseconds",
 		`{"stages": [{"parent": "x"}]}`:                 `Stages[0]: "" is not a valid name`,
