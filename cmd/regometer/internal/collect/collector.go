@@ -189,7 +189,7 @@ const (
 func (c *Collector) other(r *http.Request, kind string, ofOPA bool) *answer {
 	if ofOPA {
 		c.metrics.other.WithLabelValues(kind).Inc()
-		c.refusals.add("An OPA asks for what is not here. Give its configuration a service of its own for decision logs.", "any OPA",
+		c.refusals.add("An OPA, or this collector with --config, asks for what is not here. Give its configuration a service of its own for decision logs.", "any OPA",
 			refusal(kind, 0, "%s %.200s from %s", r.Method, r.URL.Path, r.RemoteAddr))
 	}
 	return refusal("", http.StatusNotFound, "regometer collect takes decision logs only, by POST: give bundles, discovery and status another service")

@@ -728,7 +728,7 @@ func TestOtherRequests(t *testing.T) {
 			}
 		}
 		check(t, c, test.counts)
-		if got := log(); (test.want == 404 && test.counts != nil) != (strings.Count(got, "An OPA asks") == 1 && strings.Contains(got, `problem="`+test.method+" "+test.path+` from 192.0.2.1:1234" number=1`)) {
+		if got := log(); (test.want == 404 && test.counts != nil) != (strings.Count(got, "asks for what is not here") == 1 && strings.Contains(got, `problem="`+test.method+" "+test.path+` from 192.0.2.1:1234" number=1`)) {
 			t.Errorf("the log has %s", got)
 		}
 	}
