@@ -4,6 +4,7 @@
 package logging
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"runtime"
@@ -39,7 +40,7 @@ func TestJSONFormatterAsLogrus(t *testing.T) {
 
 			exp, expErr := (&logrus.JSONFormatter{TimestampFormat: format}).Format(e)
 			got, err := GetFormatter("json", format).Format(e)
-			if string(got) != string(exp) {
+			if !bytes.Equal(got, exp) {
 				t.Errorf("%s: expected %s, got %s", note, exp, got)
 			}
 			if (err == nil) != (expErr == nil) || err != nil && err.Error() != expErr.Error() {

@@ -16,7 +16,7 @@ import (
 type jsonFormatter struct{ logrus.JSONFormatter }
 
 func (f *jsonFormatter) Format(e *logrus.Entry) ([]byte, error) {
-	if e.HasCaller() {
+	if e.Caller != nil {
 		return f.JSONFormatter.Format(e) // adds two fields
 	}
 	keys := make([]string, 0, len(e.Data)+3)

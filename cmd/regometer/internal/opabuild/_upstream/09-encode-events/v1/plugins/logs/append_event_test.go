@@ -4,6 +4,7 @@
 package logs
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -41,7 +42,7 @@ func TestAppendEventJSON(t *testing.T) {
 	for note, event := range events {
 		exp, expErr := json.Marshal(event)
 		got, err := appendEventJSON(nil, event)
-		if string(got) != string(exp) || (err == nil) != (expErr == nil) {
+		if !bytes.Equal(got, exp) || (err == nil) != (expErr == nil) {
 			t.Errorf("%s: expected %s, %v, got %s, %v", note, exp, expErr, got, err)
 		}
 	}
