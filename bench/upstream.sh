@@ -56,7 +56,7 @@ for n in $(seq ${#steps[@]}); do
 			if ! command -v "$(go env CC)" >/dev/null; then
 				echo "without the race detector, which needs a C compiler"
 			else
-				# Without opa_wasm, whose tests have limits of time that they exceed here.
+				# Without opa_wasm: under the race detector its tests exceed their limits of time.
 				GOTOOLCHAIN=go$(cat .go-version) go test -race -timeout=30m "${touched[@]/#/./}"
 			fi
 		)

@@ -186,7 +186,7 @@ func (m *measurer) build(ctx context.Context) (contests [][]binary, err error) {
 		if side == "regometer" {
 			args, workspace = append(args, "-tags=dropin"), "GOWORK="+in("go.work")
 		}
-		run([]string{"GOTOOLCHAIN=" + toolchain, workspace, "GOGC=400"}, m.root, "go", append(args, folder)...)
+		run([]string{"GOTOOLCHAIN=" + toolchain, workspace}, m.root, "go", append(args, folder)...)
 		m.lines[file] = fmt.Appendf(nil, "date: %s\ntoolchain: %s\nopa: %s\ncpus: %d\n", m.start.UTC().Format(time.DateOnly), toolchain, version, runtime.NumCPU())
 		return b
 	}

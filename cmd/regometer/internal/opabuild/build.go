@@ -526,7 +526,7 @@ func (p progress) compile(ctx context.Context, scratch string, build gotool.Comm
 	defer p.repeat(10*time.Second, "still building")()
 	build.Env = append(build.Env, "GOTMPDIR="+temp)
 	if os.Getenv("GOGC") == "" {
-		// The compiler takes a sixth less time with a heap of 0.5 GB than with 0.4 GB.
+		// So OPA's v1/ast takes a sixth less processor time, and 0.5 GB in place of 0.4.
 		build.Env = append(build.Env, "GOGC=400")
 	}
 	return build.Run(ctx)
