@@ -35,25 +35,6 @@ func isLog(name string) bool {
 	return !strings.Contains(path.Clean("/"+name), "/.")
 }
 
-// readTar reads tar archives, several if they are joined. The error is io.EOF
-// if all could be read, or if the problems of a member say what could not.
-func (w *worker) readTar(ctx context.Context, in *input, text *bufio.Reader) error {
-	in.members = new(Inputs)
-	for {
-		if err := w.readOneTar(ctx, in, text); err != nil {
-			return err
-		}
-		c, err := text.ReadByte()
-		for c == 0 && err == nil { // the rest of the last record
-			c, err = text.ReadByte()
-		}
-		if err != nil {
-			return err
-		}
-		_ = text.UnreadByte() // which follows ReadByte
-	}
-}
-
 // notFiles are the types of tar members that have no text of their own: links,
 // devices, folders, pipes, headers for all members, and GNU's lists of folders
 // and names of volumes.
@@ -62,7 +43,10 @@ const notFiles = "123456gDV"
 // blockSizeOfTar is the size of a header. Two headers of zeros end an archive.
 const blockSizeOfTar = 512
 
-func (w *worker) readOneTar(ctx context.Context, in *input, text *bufio.Reader) error {
+// readTar reads an archive. The error is io.EOF if all could be read, or if the
+// problems of a member say what could not.
+func (w *worker) readTar(ctx context.Context, in *input, text *bufio.Reader) error {
+	in.members = new(Inputs)
 	read := 0
 	archive := tar.NewReader(readerFunc(func(p []byte) (int, error) {
 		n, err := text.Read(p)
@@ -76,7 +60,7 @@ func (w *worker) readOneTar(ctx context.Context, in *input, text *bufio.Reader) 
 		case errors.Is(err, io.EOF) && read < blockSizeOfTar: // which the package accepts
 			return errDamaged
 		case errors.Is(err, io.EOF):
-			return nil
+			return readZeros(text)
 		case err != nil:
 			return err
 		}
@@ -88,6 +72,18 @@ func (w *worker) readOneTar(ctx context.Context, in *input, text *bufio.Reader) 
 			return err
 		} else if err != nil {
 			return io.EOF
+		}
+	}
+}
+
+// readZeros reads what fills the last record of an archive. It does not read an
+// archive that follows.
+func readZeros(text io.ByteReader) error {
+	for {
+		if c, err := text.ReadByte(); err != nil {
+			return err
+		} else if c != 0 {
+			return errDamaged
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -88,15 +87,16 @@ func (x *Data) writeJSON(w io.Writer) error {
 	for _, t := range tables {
 		s.Tables = append(s.Tables, savedTable{t.name, t.Width(), t.Overflow()})
 	}
-	enc := jsontext.NewEncoder(&limitedWriter{w, maxHead}, jsontext.AllowInvalidUTF8(true))
+	limited := &limitedWriter{w, maxLine}
+	enc := jsontext.NewEncoder(limited, jsontext.AllowInvalidUTF8(true))
 	if err := json.MarshalEncode(enc, &s); err != nil {
 		return err
 	}
-	enc.Reset(&limitedWriter{w, maxJSON}, jsontext.AllowInvalidUTF8(true))
 	for _, t := range tables {
 		for g := range t.All(true) {
 			line := savedSlice{Table: t.name, Key: g.Key, From: g.First, To: g.Last, Errors: g.Errors, Sizes: g.Sizes}
 			for _, line.Slice = range g.Slices {
+				limited.left = maxLine
 				if err := json.MarshalEncode(enc, &line, marshalers); err != nil {
 					return err
 				}
@@ -107,57 +107,20 @@ func (x *Data) writeJSON(w io.Writer) error {
 	return nil
 }
 
-// unmarshalers limit the memory of the lists of a line to left, because short
-// elements of a damaged file can take much memory.
-func unmarshalers(left *uintptr) json.Options {
-	var memory savedStage // used again, because buckets are most of a file
-	return json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
-		limited[Problem](left), limited[Place](left), limited[occurrences](left), limited[string](left), limited[Member](left),
-		limited[savedSample](left), limited[[]byte](left), limited[SlowDecision](left), limited[StageTime](left), limited[savedTable](left),
-		limited[stages.ErrorTotal](left), limited[[2]int64](left), limited[groupby.Stage](left), limited[groupby.Counter](left), json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *groupby.Stage) error {
-			err := memory.read(dec, to)
-			if size := uintptr(8 * len(memory.counts)); err == nil && size <= *left {
-				*left -= size
-				return nil
-			}
-			return cmp.Or(err, errLong)
-		}),
-	)))
-}
-
-var errLong = errors.New("its lists are too long")
-
-// limited returns a reader of lists, which takes the memory of the elements from
-// left.
-func limited[T any](left *uintptr) *json.Unmarshalers {
-	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, list *[]T) error {
-		*list = (*list)[:0]
-		if dec.PeekKind() != '[' {
-			return errors.New("a list must be in brackets")
-		}
-		_, _ = dec.ReadToken() // which PeekKind has seen
-		for dec.PeekKind() != ']' {
-			size := unsafe.Sizeof(*new(T))
-			if size > *left {
-				return errLong
-			}
-			*left -= size
-			*list = slices.Grow(*list, 1)[:len(*list)+1]
-			v := &(*list)[len(*list)-1]
-			*v = *new(T)
-			if err := json.UnmarshalDecode(dec, v); err != nil {
-				return err
-			}
-		}
-		_, err := dec.ReadToken()
-		return err
-	})
-}
-
-// readJSON reads what writeJSON wrote. It fails if the content is invalid.
+// readJSON reads what writeJSON wrote. It fails if the content is invalid, and at
+// the end of r, which limits each line.
 func readJSON(r *io.LimitedReader) (*Data, error) {
-	left := uintptr(maxHead)
-	options := unmarshalers(&left)
+	var memory savedStage // used again, because buckets are most of a file
+	left := 0             // for the buckets of a line, of which a few may be far apart
+	options := json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(
+		func(dec *jsontext.Decoder, to *groupby.Stage) error {
+			err := memory.read(dec, to)
+			if left -= len(memory.counts); left < 0 {
+				err = cmp.Or(err, errors.New("its histograms are too wide"))
+			}
+			return err
+		},
+	)))
 	dec := jsontext.NewDecoder(r)
 	var s savedHead
 	if err := json.UnmarshalDecode(dec, &s, options); err != nil {
@@ -167,10 +130,9 @@ func readJSON(r *io.LimitedReader) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.N = maxJSON + 1
 	var line savedSlice
 	for {
-		left = maxLine
+		r.N, left = maxLine, mostCounts
 		line = savedSlice{Slice: groupby.Slice{Stages: line.Stages[:0], Counters: line.Counters[:0]}}
 		err := json.UnmarshalDecode(dec, &line, options)
 		if errors.Is(err, io.EOF) {

@@ -166,7 +166,7 @@ func TestLoadErrors(t *testing.T) {
 		{`"table":"groups","key"`, `"table":"whole","key"`, `no table "whole"`},
 		{`,"slowest"`, `,"servers":{"list":[{"name":"b","from":0,"to":1},{"name":"a","from":0,"to":1}]},"slowest"`, "not in order"},
 		{`,"slowest"`, `,"clients":{"list":[{"name":"b","from":1,"to":0}]},"slowest"`, "of a server or client"},
-		{`"problems":[]`, `"problems":7`, "in brackets"},
+		{`"problems":[]`, `"problems":7`, "unmarshal JSON number into"},
 		{`,"slowest"`, `,"ids":{"level":65,"list":[]},"slowest"`, "from 0 to 64"},
 		{`,"slowest"`, `,"ids":{"level":0,"list":["MTIz"]},"slowest"`, "damaged"},
 		{`,"slowest"`, `,"ids":{"level":0,"list":["` + strings.Repeat("A", 20) + `AA=="]},"slowest"`, "invalid, or not in order"},

@@ -17,15 +17,13 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
 )
 
-// maxJSON limits the JSON of a saved report, in bytes, without its first line.
-// It is about ten times the JSON of 65,536 groups with a few decisions each.
-// maxHead limits the first line, and the memory of its lists, and maxLine the
-// lists of another line. A test lowers them.
-var (
-	maxJSON int64   = 1 << 30
-	maxHead int64   = 128 << 20
-	maxLine uintptr = 64 << 20
-)
+// maxLine limits a line of the JSON of a saved report, in bytes, and so the memory
+// to read it. Most of the first line are the ids of up to a million decisions.
+// mostCounts limits the buckets of another line, with those between them. A test
+// lowers maxLine.
+var maxLine int64 = 64 << 20
+
+const mostCounts = 2 << 20
 
 // savedMagic begins a saved report, before the version in decimal and the end of
 // a line. JSON follows, compressed with zstd. Change savedVersion if readers of
@@ -88,7 +86,7 @@ func load(r io.Reader) (*Data, error) {
 		return nil, err
 	}
 	defer z.Close()
-	limited := &io.LimitedReader{R: z, N: maxHead + 1}
+	limited := &io.LimitedReader{R: z, N: maxLine}
 	x, err := readJSON(limited)
 	if limited.N == 0 {
 		return nil, errors.New("is too large")

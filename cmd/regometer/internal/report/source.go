@@ -24,7 +24,7 @@ const maxWindow = 128 << 20
 // because small files are many.
 type layer struct {
 	raw, text *bufio.Reader // as in the file, and decompressed
-	gzip      gzipText
+	gzip      gzip.Reader
 }
 
 func newLayer() *layer {
@@ -73,7 +73,7 @@ func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) 
 	release = func() {}
 	switch f {
 	case formatGzip:
-		if l.gzip.begin(l.raw) != nil {
+		if l.gzip.Reset(l.raw) != nil {
 			return nil, release, errDamaged
 		}
 		r = checked{Reader: &l.gzip}
@@ -139,39 +139,4 @@ func (c checked) Read(p []byte) (int, error) {
 		return n, c.instead
 	}
 	return n, errDamaged
-}
-
-// gzipText is the text of the members of a gzip file. Zeros behind a member are
-// padding, as for gzip(1).
-type gzipText struct {
-	from   *bufio.Reader
-	member gzip.Reader
-}
-
-// begin begins the next member.
-func (g *gzipText) begin(from *bufio.Reader) error {
-	g.from = from
-	err := g.member.Reset(from)
-	g.member.Multistream(false)
-	return err
-}
-
-func (g *gzipText) Read(p []byte) (int, error) {
-	n, err := g.member.Read(p)
-	for n == 0 && errors.Is(err, io.EOF) {
-		switch head, end := g.from.Peek(1); {
-		case end != nil:
-			return 0, end
-		case head[0] == 0:
-			_, _ = g.from.Discard(1)
-		default:
-			if err = g.begin(g.from); err == nil {
-				n, err = g.member.Read(p)
-			}
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return n, err
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -67,8 +66,7 @@ func TestDecompressed(t *testing.T) {
 		{"gzip", gzipped(string(large)), string(large), false},
 		{"members", two, "first\nsecond\n", false},
 		{"empty members", gzipped("", "a", "", "b", ""), "ab", false},
-		{"padding", append(gzipped("a"), make([]byte, 512)...), "a", false},
-		{"padding between", slices.Concat(gzipped("a"), make([]byte, 5), gzipped("b")), "ab", false},
+		{"zeros behind", append(gzipped("a"), make([]byte, 512)...), "a", true},
 		{"text behind", append(gzipped("a"), "text"...), "a", true},
 		{"zstd", zstandard(string(large)), string(large), false},
 		{"two frames", append(zstandard("a"), zstandard("b")...), "ab", false},
