@@ -109,39 +109,77 @@ func newScan(of *decisionSample, servers *servers) *scan {
 	}
 	first, last := of.kept[0].time, of.kept[n-1].time
 	width := float64(last)/scanBins - float64(first)/scanBins + 1
-	came := map[uint64]int64{}  // by path and input
-	began := map[uint64]int64{} // by path and client
 	for i := range of.kept {
 		d := &of.kept[i]
 		if i > 0 && *d == of.kept[i-1] {
 			continue
 		}
-		n := len(s.events)
-		s.events = append(s.events, event{sampled: d, over: math.NaN()})
-		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
-		e := &s.events[n]
+		e := event{sampled: d, over: math.NaN()}
 		for a := range attributes {
-			at := number(a, d.names[a])
-			e.names[a] = at
-			s.values[a][at].events = append(s.values[a][at].events, int32(n))
+			e.names[a] = number(a, d.names[a])
 		}
-		if d.input != 0 {
-			path := uint64(e.names[ofPath]) << 32
-			r, c := path|uint64(d.input), path|uint64(e.names[ofClient])
-			before, ok := came[r]
-			e.again, came[r] = ok && d.time-before <= int64(time.Minute), d.time
-			if begin, ok := began[c]; !ok {
-				began[c] = d.time
-			} else {
-				e.asked = d.time-begin > int64(time.Minute)
-			}
-		}
-		s.targets[0].events = append(s.targets[0].events, int32(n))
+		s.events = append(s.events, e)
+		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
+	}
+	for n := range s.xlogx[1:] {
 		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
 	}
+	s.setEvents()
+	s.setAgain()
 	s.setOver()
 	s.setTargets()
 	return s
+}
+
+// setEvents lists the events of all, and of each name.
+func (s *scan) setEvents() {
+	for i := range s.events {
+		s.targets[0].events = append(s.targets[0].events, int32(i))
+	}
+	for a, values := range s.values {
+		counts, lists := make([]int, len(values)), make([]int32, len(s.events))
+		for i := range s.events {
+			counts[s.events[i].names[a]]++
+		}
+		for n, count := range counts {
+			values[n].events, lists = lists[:0:count], lists[count:]
+		}
+		for i := range s.events {
+			v := &values[s.events[i].names[a]]
+			v.events = append(v.events, int32(i))
+		}
+	}
+}
+
+// setAgain finds what came in the minute before, and who asked before.
+func (s *scan) setAgain() {
+	const minute = int64(time.Minute)
+	var keys []uint64 // of inputs and their paths, each with the index of its event
+	for i := range s.events {
+		if e := &s.events[i]; e.input != 0 {
+			keys = append(keys, uint64(e.input*uint32(2*e.names[ofPath]+1))<<32|uint64(i))
+		}
+	}
+	slices.Sort(keys)
+	for k := range keys[min(1, len(keys)):] {
+		if keys[k]>>32 == keys[k+1]>>32 {
+			e := &s.events[uint32(keys[k+1])]
+			e.again = e.time-s.events[uint32(keys[k])].time <= minute
+		}
+	}
+	began := make([]*event, len(s.values[ofPath])) // the first event of the client with a path
+	for n := range s.values[ofClient] {
+		for _, i := range s.values[ofClient][n].events {
+			e := &s.events[i]
+			if first := began[e.names[ofPath]]; e.input == 0 {
+				continue
+			} else if first != nil && first.names[ofClient] == int32(n) {
+				e.asked = e.time-first.time > minute
+			} else {
+				began[e.names[ofPath]] = e
+			}
+		}
+	}
 }
 
 // setTargets finds the targets beside all.
@@ -179,24 +217,24 @@ func (s *scan) setTargets() {
 
 // setOver sets the durations relative to those of the path.
 func (s *scan) setOver() {
-	for _, path := range s.values[ofPath] {
-		var known []int64
-		for _, i := range path.events {
-			if e := &s.events[i]; e.took > 0 {
-				known = append(known, e.took)
-			}
+	known := make([][]int64, len(s.values[ofPath]))
+	for i := range s.events {
+		if e := &s.events[i]; e.took > 0 {
+			known[e.names[ofPath]] = append(known[e.names[ofPath]], e.took)
 		}
-		if len(known) < scanLeast {
-			continue
+	}
+	fast, top := make([]int64, len(known)), make([]int64, len(known))
+	for path, all := range known {
+		if len(all) >= scanLeast {
+			slices.Sort(all)
+			fast[path] = nearest(all, 0.1)
+			top[path] = max(nearest(all, topShare), topTimes*fast[path])
 		}
-		slices.Sort(known)
-		fast := nearest(known, 0.1)
-		top := max(nearest(known, topShare), topTimes*fast)
-		for _, i := range path.events {
-			e := &s.events[i]
-			if e.top = e.took > top; e.took > 0 {
-				e.over = math.Log(float64(e.took) / float64(fast))
-			}
+	}
+	for i := range s.events {
+		e := &s.events[i]
+		if path := e.names[ofPath]; fast[path] > 0 && e.took > 0 {
+			e.top, e.over = e.took > top[path], math.Log(float64(e.took)/float64(fast[path]))
 		}
 	}
 }

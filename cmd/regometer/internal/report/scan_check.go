@@ -37,32 +37,77 @@ const (
 // check reports whether a cluster differs by more than parts of the log
 // usually do.
 func (s *scan) check(c *cluster, removed []bool) bool {
-	excess := s.measureExcess(c, removed, func(e *event) float64 { return float64(c.of(e)) })
-	in, out := s.split(c, excess, c.others())
-	if len(in) < scanLeast || len(out) < scanLeast || !s.steps(c, excess) {
+	sides := s.sidesOf(c)
+	excess := s.measureExcess(c, sides, removed, func(e *event) float64 { return float64(c.of(e)) })
+	in, out := c.split(excess, sides)
+	if len(in) < scanLeast || len(out) < scanLeast || c.timed() && !s.steps(c, excess, sides) {
 		return false
 	}
-	if c.kind == slow && !c.rare && !s.isProminent(c, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
+	if c.kind == slow && !c.rare && !s.isProminent(c, sides, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
 		return false
 	}
 	size := max(1, (len(in)+len(out))/scanSlices)
 	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= contrast.Error/scanTests
 }
 
+// A side says where a decision is for a cluster.
+type side uint8
+
+const (
+	elsewhere side = iota
+	peer           // in the parent of the subject only
+	before         // in the subject, at other times
+	inside
+)
+
+func (s *scan) sidesOf(c *cluster) []side {
+	sides := make([]side, len(s.events))
+	for i := range s.events {
+		switch e := &s.events[i]; {
+		case c.has(i, e):
+			sides[i] = inside
+		case c.subject.has(e):
+			sides[i] = before
+		case c.parent.has(e):
+			sides[i] = peer
+		}
+	}
+	return sides
+}
+
+// split returns the excess of the decisions in a cluster, and of those with
+// which it is compared: its subject at other times, or else its parent.
+func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
+	outside := peer
+	if c.timed() {
+		outside = before
+	}
+	for i, x := range excess {
+		switch {
+		case math.IsNaN(x):
+		case sides[i] == inside:
+			in = append(in, x)
+		case sides[i] == outside:
+			out = append(out, x)
+		}
+	}
+	return in, out
+}
+
 // isProminent reports whether the decisions in a cluster are slower by a factor
 // that matters, and by far more than runs of the others differ.
-func (s *scan) isProminent(c *cluster, removed []bool) bool {
-	in, out := s.split(c, s.measureExcess(c, removed, func(e *event) float64 { return e.over }), c.others())
+func (s *scan) isProminent(c *cluster, sides []side, removed []bool) bool {
+	in, out := c.split(s.measureExcess(c, sides, removed, func(e *event) float64 { return e.over }), sides)
 	if factor := math.Exp(mean(in) - mean(out)); factor < slowTimes || !c.timed() && factor < serverTimes {
 		return false
 	}
 	size := min(max(min(len(in), len(out))/8, 10), 100)
-	inside, outside := means(in, size), means(out, size)
-	if len(inside) < 3 || len(outside) < 3 {
+	runs, others := means(in, size), means(out, size)
+	if len(runs) < 3 || len(others) < 3 {
 		return false
 	}
-	usual, high := nearest(outside, 0.5), nearest(outside, 0.95)
-	return nearest(inside, 0.25) > high && mean(in)-usual >= slowNoise*(high-usual)
+	usual, high := nearest(others, 0.5), nearest(others, 0.95)
+	return nearest(runs, 0.25) > high && mean(in)-usual >= slowNoise*(high-usual)
 }
 
 // means returns the sorted means of runs of values. It leaves out the rest.
@@ -89,16 +134,13 @@ func slicesOf(excess []float64, size int, rate float64) (counts []contrast.Count
 // its subject better than a smooth course does: a trend, the times of day, or
 // both. An outcome that follows the day is no fault. All are fitted by least
 // squares, and each number of a course has a price (Akaike 1974).
-func (s *scan) steps(c *cluster, excess []float64) bool {
-	if !c.timed() {
-		return true
-	}
-	var n, inside, sum [scanBins]float64
+func (s *scan) steps(c *cluster, excess []float64, sides []side) bool {
+	var n, within, sum [scanBins]float64
 	for i, x := range excess {
-		if e := &s.events[i]; !math.IsNaN(x) && c.subject.has(e) {
+		if !math.IsNaN(x) && sides[i] >= before {
 			b := s.bin[i]
-			if n[b], sum[b] = n[b]+1, sum[b]+x; c.has(i, e) {
-				inside[b]++
+			if n[b], sum[b] = n[b]+1, sum[b]+x; sides[i] == inside {
+				within[b]++
 			}
 		}
 	}
@@ -106,7 +148,7 @@ func (s *scan) steps(c *cluster, excess []float64) bool {
 	step, y, course := make([]float64, scanBins), make([]float64, scanBins), make([][]float64, 8)
 	for b := range y {
 		if n[b] > 0 {
-			y[b], step[b] = sum[b]/n[b], inside[b]/n[b]
+			y[b], step[b] = sum[b]/n[b], within[b]/n[b]
 		}
 		t := (float64(b)+0.5)/scanBins*2 - 1
 		day := math.Pi * (t + 1) * hours / 24
@@ -114,7 +156,7 @@ func (s *scan) steps(c *cluster, excess []float64) bool {
 			course[i] = append(course[i], v)
 		}
 	}
-	in, out := s.split(c, excess, c.subject)
+	in, out := c.split(excess, sides)
 	noise := (variance(in)*float64(len(in)) + variance(out)*float64(len(out))) / float64(len(in)+len(out))
 	least := residual(y, n[:], course[3], step)
 	fits := func(price float64, smooth ...[]float64) bool { return residual(y, n[:], smooth...)+price*noise < least }
@@ -164,26 +206,11 @@ func residual(y, weights []float64, columns ...[]float64) float64 {
 	return dot(y, y)
 }
 
-// split returns the excess of the decisions in a cluster, and of those outside
-// that have the names of rest.
-func (s *scan) split(c *cluster, excess []float64, rest subject) (in, out []float64) {
-	for i, x := range excess {
-		switch e := &s.events[i]; {
-		case math.IsNaN(x):
-		case c.has(i, e):
-			in = append(in, x)
-		case rest.has(e):
-			out = append(out, x)
-		}
-	}
-	return in, out
-}
-
 // measureExcess returns by how much each decision exceeds what is expected of
 // its path and its time, or NaN if it does not count or was removed. Nobody
 // knows what to expect on a path that only the cluster has, but others seldom
 // have what a client asks for in vain.
-func (s *scan) measureExcess(c *cluster, removed []bool, of func(*event) float64) []float64 {
+func (s *scan) measureExcess(c *cluster, sides []side, removed []bool, of func(*event) float64) []float64 {
 	excess := make([]float64, len(s.events))
 	paths := make([]average, len(s.values[ofPath]))
 	var outside average
@@ -193,7 +220,7 @@ func (s *scan) measureExcess(c *cluster, removed []bool, of func(*event) float64
 		if excess[i] = of(e); removed[i] || c.of(e) < 0 {
 			excess[i] = math.NaN()
 		}
-		if !c.has(i, e) {
+		if sides[i] != inside {
 			paths[e.names[ofPath]].add(excess[i])
 			outside.add(excess[i])
 			shared[e.names[ofPath]] = true
@@ -206,7 +233,7 @@ func (s *scan) measureExcess(c *cluster, removed []bool, of func(*event) float64
 		if c.kind != slow && !shared[e.names[ofPath]] && (!c.timed() || c.subject[ofClient] != anyName && c.outcome > outcome.Neither) {
 			unknown = outside.expect(unknown)
 		}
-		if excess[i] -= paths[e.names[ofPath]].expect(unknown); c.parent.has(e) && !c.subject.has(e) {
+		if excess[i] -= paths[e.names[ofPath]].expect(unknown); sides[i] == peer {
 			others[s.bin[i]].add(excess[i])
 		}
 	}
