@@ -9,7 +9,6 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
-	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // Checks returns the thresholds as checks, which fail if they are exceeded or
@@ -31,15 +30,6 @@ func (c *Comparison) Checks([]string) []output.Check {
 	}
 	if c.Partly {
 		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(c.Thresholds) > 0, Texts: []string{partlyText}})
-	}
-	var only []string
-	for _, o := range c.Only {
-		if o.Stage == "" {
-			only = append(only, fmt.Sprintf("%s: %s before, %s after; no threshold without this name judges it.", o.Key, text.Plural(o.Before, "decision"), text.Count(o.After)))
-		}
-	}
-	if only != nil {
-		all = append(all, output.Check{Name: "only on one side", Texts: only})
 	}
 	found := func(name string, rows []Row, verdicts ...Verdict) {
 		check := output.Check{Name: name}

@@ -63,8 +63,7 @@ type Comparison struct {
 	// change are equal), by impact (the larger change first, for better or worse),
 	// by key and by stage.
 	Decisions, Stages []Row
-	// Only lists the groups that only one report has, and the stages that only
-	// one report has of a group in both. It is sorted by key and stage.
+	// Only lists the groups that only one report has, sorted by key.
 	Only []Only
 }
 
@@ -104,12 +103,10 @@ type Change struct {
 	Verdict           Verdict
 }
 
-// Only is a group, or a stage of a group, that only one report has.
+// Only is a group that only one report has.
 type Only struct {
-	Key   string `json:"-"`
-	Stage string `json:"stage,omitempty"` // "" for the whole group
-	// Before and After are decisions of the group, or durations of the stage.
-	// One of them is 0.
+	Key string `json:"-"`
+	// Before and After are decisions. One of them is 0.
 	Before uint64 `json:"before"`
 	After  uint64 `json:"after"`
 }
@@ -173,20 +170,14 @@ func groupsOf(r *report.Report) map[string]int {
 	return places
 }
 
-// union returns the keys of both maps, sorted.
-func union[V any](a, b map[string]V) []string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return slices.Sorted(maps.Keys(all))
-}
-
-// each calls f for the groups that are in both reports, and for the stages of
-// each, by key and stage. It fills c.Only with the groups and stages that are in
-// one report.
+// each calls f for the groups that are in both reports, and for the stages that
+// both have of each, by key and stage. It fills c.Only with the other groups.
 func (c *Comparison) each(before, after *report.Report, f func(*pair)) error {
 	c.Only = nil
 	was, is := groupsOf(before), groupsOf(after)
-	for _, key := range union(was, is) {
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
 		i, inBefore := was[key]
 		j, inAfter := is[key]
 		switch {
@@ -200,10 +191,9 @@ func (c *Comparison) each(before, after *report.Report, f func(*pair)) error {
 		b, a := before.Groups.At(i), after.Groups.At(j)
 		f(c.outcomes(b, a))
 		stagesBefore, stagesAfter := stagesOf(b), stagesOf(a)
-		for _, stage := range union(stagesBefore, stagesAfter) {
+		for _, stage := range slices.Sorted(maps.Keys(stagesBefore)) {
 			sb, sa := stagesBefore[stage], stagesAfter[stage]
-			if sb.Durations.Count() == 0 || sa.Durations.Count() == 0 {
-				c.Only = append(c.Only, Only{key, stage, sb.Durations.Count(), sa.Durations.Count()})
+			if sa.Durations.Count() == 0 {
 				continue
 			}
 			p, err := c.stage(b, a, stage)

@@ -28,10 +28,7 @@ import (
 //	            "p50":{"before":N,"after":N,"change":0.208123,
 //	                   "low":0.1212,"high":0.3025,"verdict":"slower"},
 //	            "p99":{…}}],
-//	 "only":[{"path":"old/path","before":N,"after":0},
-//	         {"path":"rbac/allow","stage":"…","before":0,"after":N}],
-//	 "thresholds":[{"threshold":"p99:rego_query_eval>+20%","judged":N,
-//	                "exceeded":[{"path":"rbac/allow","stage":"…"}]}]}
+//	 "only":[{"path":"old/path","before":N,"after":0}]}
 //
 // The fields are those of [Comparison]. Durations are integers, in ns. Other
 // numbers have at most six decimals. low or high is missing if the interval
@@ -58,18 +55,9 @@ func (c *Comparison) MarshalJSON() ([]byte, error) {
 		Decisions  []jsontext.Value `json:"decisions"`
 		Stages     []jsontext.Value `json:"stages"`
 		Only       []jsontext.Value `json:"only"`
-		Thresholds []jsonThreshold  `json:"thresholds"`
 	}{Version: 1, By: c.By, Confidence: confidence, Intervals: c.Intervals, Partly: c.Partly, Decisions: c.rowsJSON(c.Decisions), Stages: c.rowsJSON(c.Stages)}
 	for _, only := range c.Only {
 		out.Only = append(out.Only, report.KeyedJSON(c.By, only.Key, only))
-	}
-	for _, t := range c.Thresholds {
-		rows, judged := c.Exceed(t)
-		threshold := jsonThreshold{Threshold: t.Text, Judged: judged}
-		for _, r := range rows {
-			threshold.Exceeded = append(threshold.Exceeded, report.KeyedJSON(c.By, r.Key, map[string]string{"stage": r.Stage}))
-		}
-		out.Thresholds = append(out.Thresholds, threshold)
 	}
 	return json.Marshal(&out, jsontext.AllowInvalidUTF8(true))
 }
@@ -93,10 +81,4 @@ func (c *Comparison) rowsJSON(rows []Row) (all []jsontext.Value) {
 		all = append(all, report.KeyedJSON(c.By, r.Key, r, changes))
 	}
 	return all
-}
-
-type jsonThreshold struct {
-	Threshold string           `json:"threshold"`
-	Judged    int              `json:"judged"`
-	Exceeded  []jsontext.Value `json:"exceeded"`
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
@@ -114,22 +115,17 @@ func (c *Comparison) summary() string {
 	default:
 		said = "The outcomes of decisions did not change beyond noise in " + groups + "."
 	}
-	var before, after int
-	var lost, more uint64
-	for _, o := range c.Only {
-		switch {
-		case o.Stage != "":
-		case o.Before > 0:
-			before, lost = before+1, lost+o.Before
-		default:
-			after, more = after+1, more+o.After
+	for i, when := range []string{"before", "after"} {
+		var keys []string
+		var decisions uint64
+		for _, o := range c.Only {
+			if n := [...]uint64{o.Before, o.After}[i]; n > 0 {
+				keys, decisions = append(keys, o.Key), decisions+n
+			}
 		}
-	}
-	if before > 0 {
-		said += fmt.Sprintf(" Only before: %s with %s.", text.Plural(before, group), text.Plural(lost, "decision"))
-	}
-	if after > 0 {
-		said += fmt.Sprintf(" Only after: %s with %s.", text.Plural(after, group), text.Plural(more, "decision"))
+		if keys != nil {
+			said += fmt.Sprintf(" Only %s: %s with %s: %s.", when, text.Plural(len(keys), group), text.Plural(decisions, "decision"), report.ListNames(keys))
+		}
 	}
 	if c.Partly {
 		said += " " + partlyText
@@ -157,18 +153,6 @@ func (c *Comparison) claim() string {
 			". Compare longer logs, or look closer at fewer rows: see `--path`."
 	}
 	return strings.TrimSpace(claim)
-}
-
-// verdict says whether a threshold is exceeded.
-func (c *Comparison) verdict(t Threshold) string {
-	exceeded, judged := c.Exceed(t)
-	switch {
-	case judged == 0:
-		return "no row with enough data"
-	case len(exceeded) == 0:
-		return "not exceeded in " + text.Plural(judged, "row")
-	}
-	return fmt.Sprintf("exceeded in %s of %s", text.Count(len(exceeded)), text.Plural(judged, "row"))
 }
 
 const partlyText = "A side could be read only in part, and what is missing may be what differs."

@@ -12,10 +12,8 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
-// Write writes a table of the decisions and one of the stages, then the groups
-// and stages that only one report has, and then whether thresholds are exceeded.
-// If top is not 0, decisions that did not change have only the outcome that
-// differs most.
+// Write writes a table of the decisions and one of the stages. If top is not 0,
+// decisions that did not change have only the outcome that differs most.
 func (c *Comparison) Write(w output.Writer, top int) {
 	w.Prose(c.summary())
 	write := func(t *text.Table, all int) {
@@ -38,20 +36,6 @@ func (c *Comparison) Write(w output.Writer, top int) {
 	write(c.StageTable(top), len(c.Stages))
 	if len(c.Decisions) > 0 {
 		w.Prose(c.claim())
-	}
-	only := &text.Table{Columns: text.Columns(2, "only on one side", "stage", "before", "after")}
-	only.Columns[0].Name, only.Columns[1].Name = true, true
-	for _, o := range text.First(c.Only, top) {
-		only.Add(o.Key, o.Stage, text.Count(o.Before), text.Count(o.After))
-	}
-	write(only, len(c.Only))
-	thresholds := &text.Table{Columns: text.Columns(2, "threshold", "result")}
-	thresholds.Columns[0].Name = true
-	for _, t := range c.Thresholds {
-		thresholds.Add(t.Text, c.verdict(t))
-	}
-	if len(c.Thresholds) > 0 {
-		w.Table(thresholds)
 	}
 }
 

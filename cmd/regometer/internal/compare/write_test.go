@@ -72,7 +72,7 @@ func shown() *Comparison {
 			},
 			{Key: "rare", Stage: "server_handler", Verdict: TooLittle, Changes: []Change{{"p50", 100, 900, 8, -1, inf, TooLittle}}},
 		},
-		Only: []Only{{"old/path", "", 5, 0}, {"rbac/allow", "http_send", 0, 1}},
+		Only: []Only{{"old/path", 5, 0}, {"rbac/all", 0, 1}},
 	}
 }
 
@@ -127,8 +127,8 @@ func TestSummary(t *testing.T) {
 		{"The two sides have no path in common.", Comparison{By: "path"}},
 		{"Decisions changed in 1 of 2 paths, as far as they could be read. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{row(Changed, NoDifference, More), few}}},
 		{"Decisions changed in 1 of 2 paths.", Comparison{By: "path", Decisions: []Row{row(Changed, NoDifference, More), few}}},
-		{"No change of decisions found in 1 path. Only before: 1 path with 7 decisions. Only after: 2 paths with 5 decisions. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{same},
-			Only: []Only{{Key: "a", Before: 7}, {Key: "b", Stage: "s", Before: 9}, {Key: "c", After: 2}, {Key: "d", After: 3}}}},
+		{"No change of decisions found in 1 path. Only before: 1 path with 7 decisions: `a`. Only after: 2 paths with 5 decisions: `c`, `d`. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{same},
+			Only: []Only{{Key: "a", Before: 7}, {Key: "c", After: 2}, {Key: "d", After: 3}}}},
 		{"The outcomes of decisions did not change beyond noise in 1 group. Times of 1 stage: 1 faster.", Comparison{By: "hour", Decisions: []Row{same}, Stages: []Row{row(Faster)}}},
 		{"No change of decisions found in 1 path. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{same}}},
 		{"No change of decisions found in 1 of 2 paths, and too little data in the rest.", Comparison{By: "path", Decisions: []Row{same, mixed}}},
