@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -222,6 +223,7 @@ func emptyError(stderr io.Writer, message string) error {
 
 // A progressLine shows progress on a terminal, from the third second on.
 type progressLine struct {
+	mu    sync.Mutex
 	w     io.Writer
 	on    bool
 	shown bool
@@ -238,6 +240,8 @@ func (l *progressLine) report(p report.Progress) { l.show(p.Elapsed, p) }
 
 // show shows the progress, at most five times a second.
 func (l *progressLine) show(elapsed time.Duration, progress any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	const first, every = 2 * time.Second, 200 * time.Millisecond
 	if !l.on || elapsed < first || l.shown && elapsed < l.last+every {
 		return

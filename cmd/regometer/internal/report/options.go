@@ -52,7 +52,8 @@ type Options struct {
 	// Workers is the number of goroutines that read. 0 stands for GOMAXPROCS.
 	Workers int
 
-	// Progress, if not nil, is called a few times a second.
+	// Progress, if not nil, is called after each block that was read, by several
+	// goroutines at the same time.
 	Progress func(Progress)
 
 	// Each, if not nil, is called for each worker, after the inputs have been

@@ -10,21 +10,10 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
-// progressEvery is the time between calls of Options.Progress.
-const progressEvery = 200 * time.Millisecond
-
-// reportProgress calls Options.Progress until everything is done.
-func (r *reading) reportProgress(done <-chan struct{}) {
-	ticks := time.Tick(progressEvery)
-	for ended := false; !ended; {
-		select {
-		case <-done:
-			ended = true
-		case <-ticks:
-		}
-		if r.Progress != nil {
-			r.Progress(Progress{Bytes: r.bytes.Load(), Of: max(r.of, 0), Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)})
-		}
+// reportProgress calls Options.Progress.
+func (r *reading) reportProgress() {
+	if r.Progress != nil {
+		r.Progress(Progress{Bytes: r.bytes.Load(), Of: max(r.of, 0), Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)})
 	}
 }
 

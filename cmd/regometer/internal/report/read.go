@@ -73,16 +73,11 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 			w.sum.ids.flush()
 		})
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, in := range r.inputs {
-			r.open(ctx, in)
-		}
-		close(r.jobs)
-		wg.Wait()
-	}()
-	r.reportProgress(done)
+	for _, in := range r.inputs {
+		r.open(ctx, in)
+	}
+	close(r.jobs)
+	wg.Wait()
 	if err := context.Cause(ctx); err != nil && whole.Err() == nil {
 		return nil, err
 	}
@@ -295,6 +290,7 @@ func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Re
 		}
 		n, err := from.Read(p)
 		r.bytes.Add(int64(n))
+		r.reportProgress()
 		read += int64(n)
 		if read < size && errors.Is(err, io.EOF) {
 			err = errShortened
