@@ -49,8 +49,8 @@ func (c *Comparison) StageTable(top int) *text.Table {
 }
 
 func newTable(by, what, change, impact string) *text.Table {
-	t := &text.Table{Columns: text.Columns(2, by, what, "before", "after", change, "interval", impact)}
-	t.Columns[0].Name, t.Columns[4].Left, t.Columns[5].Left = true, true, true
+	t := text.NewTable(1, by, what, "before", "after", change, "interval", impact)
+	t.Columns[1].Left, t.Columns[4].Left, t.Columns[5].Left = true, true, true
 	t.Columns[2].Drop, t.Columns[5].Drop, t.Columns[6].Drop = 2, 1, 3
 	return t
 }

@@ -27,8 +27,8 @@ type result struct {
 }
 
 // same returns the outcomes and the stages by the log and by /metrics.
-func (r *result) same() text.Table {
-	t := text.Table{Columns: text.Columns(1, "decisions", "log", "Prometheus")}
+func (r *result) same() *text.Table {
+	t := text.NewTable(1, "decisions", "log", "Prometheus")
 	for i, n := range r.log.Total.Outcomes {
 		if name := outcome.Outcome(i).String(); n > 0 {
 			t.Add(name, text.Count(n), text.Count(uint64(total(r.metrics, "opa_decisions_total", `outcome="`+name+`"`))))
@@ -57,13 +57,13 @@ func (r *result) text(o output.Options) []byte {
 		text.Count(r.replay.Equal), text.Plural(r.replay.Decisions, "decision"))
 	rules := r.replay.Profile.RuleTable()
 	rules.Rows = text.First(rules.Rows, 5)
-	writeTable(&b, *rules)
+	writeTable(&b, rules)
 
 	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n")
 	writeTable(&b, r.same())
 
 	fmt.Fprintf(&b, "\nWHAT A LOGGED DECISION COSTS, with HTTP, JSON and the decision log on the console\n\n")
-	costs := text.Table{Columns: text.Columns(1, "cost", "Regometer", "unmodified", "ratio", "of all rounds")}
+	costs := text.NewTable(1, "cost", "Regometer", "unmodified", "ratio", "of all rounds")
 	for i, c := range r.costs {
 		kind := costKinds[i]
 		costs.Add(kind.title, kind.format(c.dropIn), kind.format(c.unmodified), fmt.Sprintf("%.2f", c.ratio), fmt.Sprintf("%.2f to %.2f", c.least, c.most))
@@ -78,7 +78,7 @@ is all processor time that Go does not count as idle.
 }
 
 // writeTable writes a table as wide as its content.
-func writeTable(b *bytes.Buffer, t text.Table) {
+func writeTable(b *bytes.Buffer, t *text.Table) {
 	t.Fit(math.MaxInt, 0)
 	fmt.Fprintln(b, strings.Join(append([]string{t.Head()}, t.Lines()...), "\n"))
 }

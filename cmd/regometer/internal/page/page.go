@@ -13,7 +13,6 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/chart"
@@ -180,13 +179,8 @@ func (d *Document) Source(s *Source) { d.add(block{Source: s}) }
 // Flush does nothing: see [Document.Write].
 func (d *Document) Flush() error { return nil }
 
-// unit matches a number and its unit, which stay on one line.
-var unit = regexp.MustCompile(`(\d) (%|pp|[nµm]?s|min|h|d|[KMGT]?B)([ .,:;)]|$)`)
-
 // shown returns text from a log or with figures as the page shows it.
-func shown(s string, width int) string {
-	return unit.ReplaceAllString(text.Fit(s, width), "$1\u00a0$2$3")
-}
+func shown(s string, width int) string { return text.Glue(text.Fit(s, width)) }
 
 // nameText shows a name.
 func nameText(s string) string { return cmp.Or(shown(s, nameLength), text.Empty) }

@@ -49,7 +49,7 @@ func Write(w io.Writer, r *report.Report) error {
 	v.writeOutcomes()
 	v.Title("Stages of all decisions")
 	stages := report.StageTable(&r.Total)
-	v.Table(&stages)
+	v.Table(stages)
 	v.writeRevisions()
 	v.writeGroups()
 	r.WriteRest(v)
@@ -158,15 +158,15 @@ func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
 
 func wordOf(o int) string { return report.OutcomeWord(outcome.Outcome(o)) }
 
-// columnsOf returns columns with these titles, then one for each outcome that
-// the log has, and more. The first left ones have text.
-func (v view) columnsOf(left int, titles []string, more ...string) []text.Column {
+// newTable returns a table with these titles, then one for each outcome that the
+// log has, and more. The first n columns have names.
+func (v view) newTable(n int, titles []string, more ...string) *text.Table {
 	for o, n := range v.Total.Outcomes {
 		if n > 0 {
 			titles = append(titles, wordOf(o))
 		}
 	}
-	return text.Columns(left, append(titles, more...)...)
+	return text.NewTable(n, append(titles, more...)...)
 }
 
 // outcomeShares returns the cells for the columns of outcomes. A path without any
@@ -190,12 +190,12 @@ func (v view) outcomeShares(of outcomes, decisions uint64) (shares []string) {
 func (v view) writeGroups() {
 	groups := v.Top(maxGroups)
 	v.Title("Overview by " + v.By)
-	t := text.Table{Columns: v.columnsOf(1, []string{v.By, "decisions"}, append([]string{"share of time"}, report.QuantileTitles...)...)}
+	t := v.newTable(1, []string{v.By, "decisions"}, append([]string{"share of time"}, report.QuantileTitles...)...)
 	for _, g := range groups {
 		row := append([]string{g.Key, text.Count(g.Decisions)}, v.outcomeShares(g.Outcomes, g.Decisions)...)
 		t.Add(append(append(row, text.Percent(report.Share(g.Time, v.Total.Time))), report.Quantiles(report.Outermost(g.Stages))...)...)
 	}
-	v.table(&t, maxGroups)
+	v.table(t, maxGroups)
 	v.WriteGroups(v, groups, "")
 }
 
@@ -214,7 +214,7 @@ func (v view) writeMembers(title string, all []report.Member, subject func(repor
 	slices.SortStableFunc(all, func(a, b report.Member) int {
 		return cmp.Or(min(len(findings[b.Name]), 1)-min(len(findings[a.Name]), 1), cmp.Compare(b.Decisions(), a.Decisions()))
 	})
-	t := text.Table{Columns: v.columnsOf(4, []string{"name", "finding", "first decision", "last decision", "decisions"})}
+	t := v.newTable(4, []string{"name", "finding", "first decision", "last decision", "decisions"})
 	for _, m := range all {
 		name := m.Name
 		if m.ID != "" && m.ID != m.Name {
@@ -224,7 +224,7 @@ func (v view) writeMembers(title string, all []report.Member, subject func(repor
 			text.Time(m.Last, text.ToTheSecond), text.Count(m.Decisions())}, v.outcomeShares(m.Outcomes, m.Decisions())...)...)
 	}
 	v.Title(title)
-	v.table(&t, maxMembers)
+	v.table(t, maxMembers)
 }
 
 // writeRevisions writes a table of the bundle revisions.
@@ -233,10 +233,10 @@ func (v view) writeRevisions() {
 		return
 	}
 	v.Title("Evaluation, by bundle revision")
-	t := text.Table{Columns: text.Columns(3, append([]string{"revision", "first decision", "last decision", "evaluations"}, report.QuantileTitles...)...)}
+	t := text.NewTable(3, append([]string{"revision", "first decision", "last decision", "evaluations"}, report.QuantileTitles...)...)
 	for _, r := range v.Revisions {
 		t.Add(append([]string{r.Name, text.Time(r.First, text.ToTheSecond), text.Time(r.Last, text.ToTheSecond),
 			text.Count(r.Evaluation.Durations.Count())}, report.Quantiles(&r.Evaluation)...)...)
 	}
-	v.Table(&t)
+	v.Table(t)
 }

@@ -37,7 +37,7 @@ func (r *Report) Write(w output.Writer, top int) {
 			w.Table(t)
 		}
 	}
-	paths := newTable(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")
+	paths := text.NewTable(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")
 	for _, p := range r.Paths {
 		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
 			duration(p.Replayed.Median), duration(p.Logged.Median), duration(p.Replayed.P99), duration(p.Logged.P99))
@@ -49,37 +49,27 @@ func (r *Report) Write(w output.Writer, top int) {
 	}
 	p := r.Profile
 	show("Rules by their own time", p.RuleTable())
-	lines := newTable(2, "source", "place", "time", "share", "evaluated")
+	lines := text.NewTable(2, "source", "place", "time", "share", "evaluated")
 	for _, x := range p.Lines {
 		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), p.share(x), count(x.Evaluated))
 	}
 	show("Lines by time", lines)
-	builtins := newTable(1, "built-in function", "time", "share", "calls")
+	builtins := text.NewTable(1, "built-in function", "time", "share", "calls")
 	for _, x := range p.Builtins {
 		builtins.Add(x.Name, text.Duration(x.Time), p.share(x), count(x.Evaluated))
 	}
 	show("Built-in functions by time", builtins)
-	never := newTable(2, "rule", "place")
+	never := text.NewTable(2, "rule", "place")
 	for _, x := range p.Unreached {
 		never.Add(x.Name, x.place())
 	}
 	show(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.scope(), text.Count(len(p.Unreached))), never)
 }
 
-// newTable returns a table. Its first n columns have text of a log or a policy,
-// with any characters.
-func newTable(n int, titles ...string) *text.Table {
-	t := &text.Table{Columns: text.Columns(n, titles...)}
-	for i := range n {
-		t.Columns[i].Name = true
-	}
-	return t
-}
-
 // differences returns examples of the decisions that are not equal.
 func (r *Report) differences() *text.Table {
 	const few = 3 // examples of a kind and a path
-	t := newTable(4, "place", "decision", "path", "difference")
+	t := text.NewTable(4, "place", "decision", "path", "difference")
 	for _, kind := range r.kinds() {
 		for _, p := range r.Paths {
 			shown := 0
@@ -112,7 +102,7 @@ func (s Source) place() string {
 
 // RuleTable returns a table of the rules.
 func (p *Profile) RuleTable() *text.Table {
-	t := newTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
+	t := text.NewTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
 	t.Columns[6].Drop, t.Columns[7].Drop, t.Columns[8].Drop = 1, 2, 3
 	for _, x := range p.Rules {
 		t.Add(x.Name, x.place(), text.Duration(x.Time.Time), p.share(x.Time), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),

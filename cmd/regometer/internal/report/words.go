@@ -62,9 +62,8 @@ func Quantiles(s *groupby.Stage) []string {
 }
 
 // StageTable returns a table of the stages of a group.
-func StageTable(g *Group) text.Table {
-	t := text.Table{Columns: text.Columns(1, append([]string{"stage", "share", "count"}, QuantileTitles...)...)}
-	t.Columns[0].Name = true
+func StageTable(g *Group) *text.Table {
+	t := text.NewTable(1, append([]string{"stage", "share", "count"}, QuantileTitles...)...)
 	for i, drop := range [...]int{4, 6, 2, 1, 0, 3, 5} { // from the count on
 		t.Columns[2+i].Drop = drop
 	}

@@ -19,19 +19,19 @@ type Column struct {
 	hidden bool
 }
 
-// Columns returns columns with these titles. The first n are flush left.
-func Columns(n int, titles ...string) []Column {
-	columns := make([]Column, len(titles))
-	for i, title := range titles {
-		columns[i] = Column{Title: title, Left: i < n}
-	}
-	return columns
-}
-
 // Table is a table. The first column names the rows.
 type Table struct {
 	Columns []Column
 	Rows    [][]string
+}
+
+// NewTable returns a table with these titles. The first n columns have names.
+func NewTable(n int, titles ...string) *Table {
+	t := new(Table)
+	for i, title := range titles {
+		t.Columns = append(t.Columns, Column{Title: title, Left: i < n, Name: i < n})
+	}
+	return t
 }
 
 // Add adds a row.

@@ -4,17 +4,26 @@
 package text
 
 import (
-	"slices"
+	"regexp"
 	"strings"
 )
+
+// unit matches a number and its unit.
+var unit = regexp.MustCompile(`(\d) (%|pp|[nµm]?s|min|h|d|[KMGT]?B)([ .,:;)]|$)`)
+
+// noBreak is a space where no line ends.
+const noBreak = "\u00a0"
+
+// Glue puts a space where no line ends between each number and its unit.
+func Glue(s string) string { return unit.ReplaceAllString(s, "$1"+noBreak+"$2$3") }
 
 // Wrap breaks visible text into lines of at most the width, which must be 1 or
 // more. It breaks between words, and within a word that is wider. A number
 // stays with its unit. A letter that is wider has a line of its own.
-func Wrap(s string, width int) []string {
-	var lines []string
+func Wrap(s string, width int) (lines []string) {
 	line := ""
-	for _, word := range words(s) {
+	for word := range strings.FieldsFuncSeq(Glue(s), func(r rune) bool { return r == ' ' }) {
+		word = strings.ReplaceAll(word, noBreak, " ")
 		if line != "" && Width(line)+1+Width(word) <= width {
 			line += " " + word
 			continue
@@ -25,14 +34,11 @@ func Wrap(s string, width int) []string {
 		line = word
 		if Width(word) > width {
 			letters := lettersOf(word)
-			for {
-				n := max(1, len(fitting(letters, width)))
-				line = strings.Join(letters[:n], "")
-				if letters = letters[n:]; len(letters) == 0 {
-					break
-				}
-				lines = append(lines, line)
+			n := max(1, len(fitting(letters, width)))
+			for ; n < len(letters); n = max(1, len(fitting(letters, width))) {
+				lines, letters = append(lines, strings.Join(letters[:n], "")), letters[n:]
 			}
+			line = strings.Join(letters, "")
 		}
 	}
 	if line != "" {
@@ -40,19 +46,3 @@ func Wrap(s string, width int) []string {
 	}
 	return lines
 }
-
-// words returns the words of text. A number and its unit are one word.
-func words(s string) []string {
-	var all []string
-	for word := range strings.FieldsSeq(s) {
-		last := len(all) - 1
-		if unit := strings.TrimRight(word, ".,:;)"); last >= 0 && slices.Contains(units, unit) {
-			all[last] += " " + word
-		} else {
-			all = append(all, word)
-		}
-	}
-	return all
-}
-
-var units = []string{"%", "ns", "µs", "ms", "s", "B", "KB", "MB", "GB", "TB"}
