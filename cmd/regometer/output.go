@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -109,19 +108,13 @@ func (o *outputs) flag(cmd *cobra.Command, name, shorthand string, k kind, usage
 	return f
 }
 
-// check returns an error if an output must not be written. The inputs are files,
-// folders with files to read, and "-" for standard input.
-func (o *outputs) check(cmd *cobra.Command, inputs []string) error {
-	var files []report.InputFile
-	for _, name := range inputs {
+// check returns an error if an output must not be written. The inputs have these
+// names, and are these files, which the system was asked about.
+func (o *outputs) check(cmd *cobra.Command, names []string, inputs ...report.InputFile) error {
+	for _, name := range names {
 		info, _ := os.Stat(name) // nil without a file, which its reader reports
-		files = append(files, report.InputFile{Name: name, Info: info})
+		inputs = append(inputs, report.InputFile{Name: name, Info: info})
 	}
-	return o.checkFiles(cmd, files)
-}
-
-// checkFiles is check for inputs that the system was asked about.
-func (o *outputs) checkFiles(cmd *cobra.Command, inputs []report.InputFile) error {
 	paths := map[string]string{} // flags by path
 	for _, f := range o.all {
 		if f.name == "" && !cmd.Flags().Changed(strings.TrimPrefix(f.flag, "--")) {
@@ -184,11 +177,9 @@ func (f *outputFile) begin(cmd *cobra.Command, inputs []report.InputFile) (err e
 	if err != nil {
 		return err
 	}
-	probe, err := outfile.Create(f.path)
-	if err != nil {
+	if err := outfile.Check(f.path); err != nil {
 		return fmt.Errorf("cannot write to %s: %w", filepath.Dir(f.path), err)
 	}
-	probe.Discard()
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -215,21 +206,7 @@ func (f *outputFile) write(content func(io.Writer) error) error {
 	if f.name == "" {
 		return nil
 	}
-	file, err := outfile.Create(f.path)
-	if err != nil {
-		return f.flagged(err)
-	}
-	defer file.Discard()
-	w := bufio.NewWriter(file)
-	err = cmp.Or(content(w), w.Flush())
-	switch {
-	case err != nil:
-	case f.kind.mode != 0:
-		err = file.Commit(f.kind.mode)
-	default:
-		err = file.Replace()
-	}
-	return f.flagged(err)
+	return f.flagged(outfile.WriteFrom(f.path, f.kind.mode, content))
 }
 
 // copy writes the content of another file to the output.

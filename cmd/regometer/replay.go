@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -106,12 +105,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
-	inputs := slices.Clone(files)
-	for _, name := range slices.Concat(o.policies, o.against) {
-		info, _ := os.Stat(name) // nil without a file, which the loader reports
-		inputs = append(inputs, report.InputFile{Name: name, Info: info})
-	}
-	if err := o.files.checkFiles(cmd, inputs); err != nil {
+	if err := o.files.check(cmd, slices.Concat(o.policies, o.against), files...); err != nil {
 		return err
 	}
 	opa, err := collect.ReadConfig(o.config)

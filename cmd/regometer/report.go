@@ -78,7 +78,7 @@ exact. Times are in UTC. JSON has durations in nanoseconds.`,
 			if err != nil {
 				return err
 			}
-			if err := out.files.checkFiles(cmd, files); err != nil {
+			if err := out.files.check(cmd, nil, files...); err != nil {
 				return err
 			}
 			progress := newProgressLine(cmd.ErrOrStderr())

@@ -6,6 +6,7 @@
 package outfile
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -43,61 +44,41 @@ func Resolve(name string) (string, error) {
 // filepath.Match. A killed process leaves its file.
 const tempPattern = ".regometer-*.tmp"
 
-// A File is a file that is being written. No reader sees it until Commit.
-type File struct {
-	*os.File
-	name string
-}
-
-// Create begins a file that Commit will put at name, instead of the old file.
-// The caller resolves a name that the user gave: see [Resolve].
-func Create(name string) (*File, error) {
+// Check returns an error if no file can be written in the folder of a name.
+func Check(name string) error {
 	f, err := os.CreateTemp(filepath.Dir(name), tempPattern)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &File{f, name}, nil
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Commit puts the file in its place, with these permissions. If Commit fails,
-// the old file stays.
-func (f *File) Commit(mode fs.FileMode) error {
-	err := errors.Join(f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.File.Name(), f.name)
-	}
+// WriteFrom writes a file with these permissions, or if mode is 0 with those of the
+// old file. If it fails, the old file stays. The caller resolves a name that the
+// user gave: see [Resolve].
+func WriteFrom(name string, mode fs.FileMode, content func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), tempPattern)
 	if err != nil {
-		f.Discard()
+		return err
 	}
-	return err
-}
-
-// Replace is Commit with the permissions of the old file, or 0644.
-func (f *File) Replace() error {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(f.name); err == nil {
+	defer os.Remove(f.Name()) // unless it was renamed
+	defer f.Close()
+	if info, err := os.Stat(name); err == nil && mode == 0 {
 		mode = info.Mode().Perm()
 	}
-	return f.Commit(mode)
-}
-
-// Discard removes the file unless it was committed. The old file stays.
-func (f *File) Discard() {
-	_ = f.Close()
-	_ = os.Remove(f.File.Name())
+	w := bufio.NewWriter(f)
+	if err := cmp.Or(content(w), w.Flush(), f.Chmod(cmp.Or(mode, 0o644)), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
 }
 
 // Write writes a file with this content.
 func Write(name string, content []byte) error {
-	f, err := Create(name)
-	if err != nil {
+	return WriteFrom(name, 0o644, func(w io.Writer) error {
+		_, err := w.Write(content)
 		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	return f.Commit(0o644)
+	})
 }
 
 // Head returns the first kilobyte of a file, which tells what kind of file a

@@ -4,6 +4,8 @@
 package outfile
 
 import (
+	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -98,22 +100,24 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A file that is not committed leaves the old file, and nothing else.
-func TestDiscard(t *testing.T) {
+// If writing fails, the old file stays, and nothing else.
+func TestWriteFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "file")
 	if err := Write(name, []byte("old")); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Create(name)
-	if err != nil {
-		t.Fatal(err)
+	full := errors.New("the disk is full")
+	if err := WriteFrom(name, 0, func(w io.Writer) error {
+		_, _ = io.WriteString(w, "new")
+		return full
+	}); !errors.Is(err, full) {
+		t.Errorf("the error is %v", err)
 	}
-	if _, err := f.WriteString("new"); err != nil {
-		t.Fatal(err)
+	if err := Check(name); err != nil {
+		t.Error(err)
 	}
-	f.Discard()
 	if text, err := os.ReadFile(name); string(text) != "old" {
 		t.Errorf("got %q, %v", text, err)
 	}
@@ -122,16 +126,12 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Replace keeps the permissions.
-func TestReplace(t *testing.T) {
+// Without a mode, a file keeps its permissions.
+func TestPermissions(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
 	for _, mode := range []os.FileMode{0o644, 0o600} {
-		f, err := Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Replace(); err != nil {
+		if err := WriteFrom(name, 0, func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(name); err != nil || info.Mode() != mode {
