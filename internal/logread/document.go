@@ -54,7 +54,7 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 		case next > 0 && mayBegin(text[i+1:next]):
 			f := &s.reader.finder
 			meaning, _ := decodeString(nil, text, i)
-			f.withRecord(s, text[i:next], func() { f.readText(otherKey, nil, meaning, s.inBrackets()) })
+			f.withRecord(s, text[i:next], func() { f.readText(quote, meaning, s.inBrackets()) })
 		}
 		if next > 0 {
 			return next, true

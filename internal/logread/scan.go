@@ -84,13 +84,6 @@ func skipSpace(text []byte, i int) int { return skipIn(text, i, true) }
 
 // skipIn is skipSpace in a text of lines, or else in one line.
 func skipIn(text []byte, i int, lines bool) int {
-	if i < len(text) && text[i] <= ' ' {
-		return skipSpaces(text, i, lines)
-	}
-	return i
-}
-
-func skipSpaces(text []byte, i int, lines bool) int {
 	for i < len(text) && isSpace(text[i]) && (lines || text[i] != '\n') {
 		i++
 	}

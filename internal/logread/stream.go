@@ -43,7 +43,7 @@ func (s *source) add(text []byte, line int64) {
 // readText reads the text of a member of the record. A line that docker has
 // split goes on in the next record. All other texts end a line, even if they
 // have no newline.
-func (f *finder) readText(k *key, name, text []byte, n nesting) {
+func (f *finder) readText(name, text []byte, n nesting) {
 	if n = n.decoded(); n.tooDeep() {
 		return
 	}
@@ -56,45 +56,40 @@ func (f *finder) readText(k *key, name, text []byte, n nesting) {
 		text = append(text, '\n')
 		whole = true
 	}
-	f.give(k, name, text, whole, n)
+	f.give(name, text, whole, n)
 }
 
-// give reads a text of the record: a member with a name, or if k is nil, a line
+// give reads a text of the record: a member with a name in quotes, or a line
 // behind the name in its prefix. The text may continue a stream that waits, or
 // begin one.
-func (f *finder) give(k *key, name, text []byte, whole bool, n nesting) {
+func (f *finder) give(name, text []byte, whole bool, n nesting) {
 	var stream *source
 	if len(f.waiting) > 0 || f.names {
-		stream = f.waitingStream(n, f.streamName(k, name))
+		stream = f.waitingStream(n, f.streamName(name))
 	}
 	switch {
 	case stream != nil:
 		if whole && stream.open && isWhole(text, '{') { // the rest of the line before is lost
 			f.feed(stream, newline, f.record.line)
-			stream = f.waitingStream(n, f.streamName(k, name))
+			stream = f.waitingStream(n, f.streamName(name))
 		}
-	case whole && f.readOneLine(text, n) || k != nil && !mayBegin(text): // behind a prefix may be another one
+	case whole && f.readOneLine(text, n) || hasPrefix(name, `"`) && !mayBegin(text): // behind a prefix may be another one
 		return
 	}
 	if stream == nil { // one that waits for nothing
 		stream = newSource(f.reader, n)
-		stream.name = string(f.streamName(k, name))
+		stream.name = string(f.streamName(name))
 	}
 	f.taken++
 	f.feed(stream, text, f.record.line)
 }
 
 // streamName returns the name of the stream of a text: see give.
-func (f *finder) streamName(k *key, name []byte) []byte {
-	if k == nil {
-		f.name = append(append(append(f.name[:0], f.record.stream...), 1), name...)
-		return f.name
-	}
-	f.name = append(append(f.name[:0], f.record.stream...), 0)
+func (f *finder) streamName(name []byte) []byte {
 	if f.record.speaker == nil { // once, since a record may have many members
 		f.record.speaker = appendSpeaker([]byte{}, f.record.text, 3)
 	}
-	f.name = append(append(f.name, f.record.speaker...), name...)
+	f.name = append(append(append(append(f.name[:0], f.record.stream...), 0), f.record.speaker...), name...)
 	return f.name
 }
 
@@ -144,7 +139,7 @@ func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool 
 	}
 	times := len(f.times)
 	f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
-	taken := f.withRecord(s, text, func() { f.give(nil, stream, text, !part, s.prefixed()) })
+	taken := f.withRecord(s, line, func() { f.give(stream, text, !part, s.prefixed()) })
 	f.times = f.times[:times]
 	return taken
 }

@@ -135,7 +135,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 				p.decoded, _ = decodeString(p.decoded[:0], p.json, int(m.start))
 			}
 			p.decoded = slices.Grow(p.decoded, len(newline))
-			f.readText(m.key, p.name(m), p.decoded, n)
+			f.readText(p.name(m), p.decoded, n)
 		} else {
 			f.readValue(value, p.name(m), p.checked, n)
 		}
@@ -221,7 +221,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		case '"':
 			if len(f.waiting) > 0 && !f.inEvent || mayBegin(e[1:]) {
 				text, _ := decodeString(nil, e, 0)
-				f.readText(otherKey, name, text, n)
+				f.readText(name, text, n)
 			}
 		}
 		if isRow {

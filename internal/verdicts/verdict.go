@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	pathpkg "path"
 	"slices"
 	"strings"
 
@@ -150,12 +151,12 @@ type Set struct {
 }
 
 type verdictPattern struct {
-	segments []string
-	verdict  *Verdict
+	pattern string // of path.Match
+	verdict *Verdict
 }
 
 // New returns verdicts with a rule for each key of the map, which is a
-// path such as "app/main". A segment "*" stands for any one segment. A path
+// path such as "app/main". In it, "*" stands for any text without a slash. A path
 // goes before patterns. Of two patterns, the one whose first "*" comes later
 // goes first. The rule is one of these:
 //
@@ -175,12 +176,12 @@ func New(rules map[string]string) (*Set, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		verdict := &Verdict{fields: []verdictField{field}}
-		segments := strings.Split(path, "/")
+		_, err = pathpkg.Match(path, "")
 		switch {
-		case slices.Contains(segments, ""):
+		case err != nil || slices.Contains(strings.Split(path, "/"), ""):
 			return nil, fmt.Errorf("%q: write a path such as app/main", path)
-		case slices.Contains(segments, "*"):
-			v.patterns = append(v.patterns, verdictPattern{segments, verdict})
+		case strings.Contains(path, "*"):
+			v.patterns = append(v.patterns, verdictPattern{path, verdict})
 		default:
 			v.paths[path] = verdict
 		}
@@ -212,7 +213,7 @@ func (v *Set) Of(path string) *Verdict {
 			return verdict
 		}
 		for i := range v.patterns {
-			if v.patterns[i].matches(path) {
+			if ok, _ := pathpkg.Match(v.patterns[i].pattern, path); ok {
 				return v.patterns[i].verdict
 			}
 		}
@@ -222,15 +223,4 @@ func (v *Set) Of(path string) *Verdict {
 		return denyVerdict
 	}
 	return usualVerdict
-}
-
-func (p *verdictPattern) matches(path string) bool {
-	for i, segment := range p.segments {
-		first, rest, more := strings.Cut(path, "/")
-		if segment != "*" && segment != first || more != (i < len(p.segments)-1) {
-			return false
-		}
-		path = rest
-	}
-	return true
 }
