@@ -27,7 +27,7 @@ type candidate struct {
 // addCandidate adds the event that p has parsed. It copies the text, since the
 // strings of other members are decoded into the same memory.
 func (f *finder) addCandidate(p *parser, n nesting, text []byte) {
-	c := candidate{identity: f.identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, times: copyAll(nil, f.times), line: f.record.line}
+	c := candidate{identity: identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, times: copyAll(nil, f.times), line: f.record.line}
 	f.candidates = append(f.candidates, c)
 }
 
@@ -45,16 +45,11 @@ var seed = maphash.MakeSeed()
 
 // identify returns the hash of what tells an event from others: its decision
 // id, or else its path, time and metrics.
-func (f *finder) identify(p *parser) uint64 {
+func identify(p *parser) uint64 {
 	if id := p.text(fieldDecisionID); len(id) > 0 {
 		return maphash.Bytes(seed, id)
 	}
-	p.metrics.compact()
-	h := maphash.Bytes(seed, p.text(fieldPath)) + 3*maphash.Bytes(seed, p.text(fieldTimestamp))
-	for _, m := range p.metrics.measures {
-		h = 5*h + maphash.Comparable(seed, m)
-	}
-	return h
+	return maphash.Bytes(seed, p.text(fieldPath)) + 3*maphash.Bytes(seed, p.text(fieldTimestamp)) + 5*maphash.Bytes(seed, p.optional(fieldMetrics))
 }
 
 // richness says how much of an event the object has. Of two with as much, the

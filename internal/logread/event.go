@@ -44,7 +44,7 @@ type Event struct {
 	RuleLabels []byte
 
 	// Measures are the timers and counters that are 64-bit integers of 0 or
-	// more, each once. The last of a repeated metric counts.
+	// more, each once. The first of a repeated metric counts.
 	Measures []Measure
 	// HasMetrics reports whether the event has a "metrics" object.
 	HasMetrics bool

@@ -16,7 +16,6 @@ type key struct {
 	asked  bool   // number is what Options.Metric says
 	number int32  // or negative
 	serial uint64 // of the object that had it last
-	at     int    // where its measure is, -1: nowhere
 }
 
 // otherKey stands for all keys beyond the limit of keys that are remembered.

@@ -27,9 +27,6 @@ var (
 // isLogged reports whether a line begins as a line of OPA's logger with
 // --log-format text. Indented lines with fields follow it.
 func isLogged(line []byte) bool {
-	if len(line) < 2 || line[0] != '[' || line[1] > 'Z' { // most often
-		return false
-	}
 	at := level.FindIndex(line[:min(len(line), len("[WARNING] "))])
 	return at != nil && at[0] == 0
 }

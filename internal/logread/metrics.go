@@ -5,7 +5,6 @@ package logread
 
 import (
 	"bytes"
-	"slices"
 )
 
 // metrics reads the object of an event's metrics.
@@ -99,17 +98,14 @@ func (m *metrics) measure(at *key, value int64, ok bool) {
 	}
 	if at.serial == m.serial {
 		m.problemIf(true, DuplicateKey)
-		if at.at >= 0 {
-			m.measures[at.at].Metric = noMeasure
-		}
+		return
 	}
-	at.serial, at.at = m.serial, -1
+	at.serial = m.serial
 	if !at.asked {
 		name, _, _ := unquote(nil, []byte(at.text[:stringEnd([]byte(at.text), 0)]))
 		at.number, at.asked = m.ask(name), true
 	}
 	if ok && at.number >= 0 {
-		at.at = len(m.measures)
 		m.measures = append(m.measures, Measure{Metric: at.number, Value: value})
 	}
 }
@@ -131,17 +127,6 @@ func digits(text []byte, i int) (value int64, end int) {
 		value = value*10 + int64(text[end]-'0')
 	}
 	return value, end
-}
-
-// noMeasure marks a measure that a later measure of the same metric has
-// replaced.
-const noMeasure = -1
-
-// compact removes the measures that later measures have replaced.
-func (m *metrics) compact() {
-	if slices.Contains(m.problems, DuplicateKey) {
-		m.measures = slices.DeleteFunc(m.measures, func(x Measure) bool { return x.Metric == noMeasure })
-	}
 }
 
 func (m *metrics) problemIf(wrong bool, p Problem) {

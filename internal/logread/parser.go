@@ -429,7 +429,6 @@ func (p *parser) event(e *Event, around [][]byte) {
 	}
 	e.HasMetrics = p.collection(fieldMetrics, '{') != nil
 	if e.HasMetrics {
-		p.metrics.compact()
 		p.problems = append(p.problems, p.metrics.problems...)
 		e.Damaged = slices.Contains(p.metrics.problems, BadMetric) || slices.Contains(p.metrics.problems, NegativeMetric)
 	} else {

@@ -45,7 +45,7 @@ const (
 	NoMetrics      Problem = "no_metrics"      // an event without metrics, which counts
 	BadMetric      Problem = "bad_metric"      // a timer or counter that is not a 64-bit integer, or too long or too many to read
 	NegativeMetric Problem = "negative_metric" // a timer or counter below 0
-	DuplicateKey   Problem = "duplicate_key"   // a repeated field or metric; the last one counts
+	DuplicateKey   Problem = "duplicate_key"   // a repeated field, of which the last one counts, or metric, of which the first one does
 	BadTime        Problem = "bad_timestamp"   // an invalid timestamp, and no other time
 	LineTime       Problem = "line_time"       // no valid timestamp; the time is that of OPA's line
 	WrapperTime    Problem = "wrapper_time"    // nor a time of OPA's line; it is that of a text around the event

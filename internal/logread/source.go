@@ -264,7 +264,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 			return eol, true
 		}
 	}
-	if isLogged(line) {
+	if line[0] == '[' && isLogged(line) {
 		return s.textLog(text, i, end)
 	}
 	if text[i] != '"' && text[i] != '[' {

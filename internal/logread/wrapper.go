@@ -99,26 +99,17 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 		}
 		return
 	}
-	if p.isLogged() {
-		if inEvent {
-			return
-		}
+	if p.has(fieldLevel) && !isEvent && !inEvent {
 		f.noteLoss(p, text)
-		if slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
+	}
+	if p.isLogged() {
+		if !inEvent && slices.ContainsFunc(p.members, func(m member) bool { return hasEvent(p.json[m.start:m.end]) }) {
 			f.problem(Logged)
 		}
 		return
 	}
-	if p.has(fieldLevel) && !isEvent && !inEvent {
-		f.noteLoss(p, text)
-	}
 	f.inEvent = inEvent || isEvent
-	members := p.members[:0]
-	for i := range p.members {
-		if f.mayHold(p, &p.members[i], isEvent) {
-			members = append(members, p.members[i])
-		}
-	}
+	members := slices.DeleteFunc(p.members, func(m member) bool { return !f.mayHold(p, m, isEvent) })
 	f.several = several || isEvent || len(members) > 1
 	if isEvent {
 		outer := n
@@ -153,7 +144,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 
 // mayHold reports whether a member may hold an event, or a part of a text that
 // waits. The fields of an event do not.
-func (f *finder) mayHold(p *parser, m *member, inEvent bool) bool {
+func (f *finder) mayHold(p *parser, m member, inEvent bool) bool {
 	field := m.key.field
 	if field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
 		return false
