@@ -100,7 +100,7 @@ func TestAnswers(t *testing.T) {
 		`{"decision_id":"d","result":true,"metrics":{"timer_a_ns":1}}`: "", `{"decision_id":"d","result":null,"metrics":{},"provenance":{},"warning":{}}`: "", // answers of OPA's API
 		`{"decision_id":"d","path":"p","metrics":{"timer_a_ns":007}}`: "invalid_json at 1", `{"decision_id":"d","metrics":{"timer_a_ns":1},"provenance":{}}`: "", `{"decision_id":"d","metrics":{},"requested_by":"x"}`: "(data) undefined", `{"decision_id":"d","result":true}`: "",
 		`{"response":{"decision_id":"d","result":true,"metrics":{}},"time":1767323045}`: "", `{"decision_id":"d","result":true,"metrics":{},"labels":{}}`: "(data) allowed",
-		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z","input":{}}`: "", `{"decision_id":["d"],"path":["p"],"fields":{}}`: "p undefined; no_metrics at 1", `{"decision_id":["d","e"],"path":["p"]}`: "",
+		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z","input":{}}`: "", `{"decision_id":["d"],"path":["p"],"fields":{}}`: "", `{"decision_id":["d","e"],"path":["p"]}`: "",
 		`{"decision_id":"d","query":"data.a","result":true,"metrics":{}}` + "\n" + `{"decision_id":"e","query":"data.b","result":true,"metrics":{}}`: "a allowed; b allowed",
 		`{"decision_id":"d","result":null,"metrics":{},"input":{}}`:                                                                                  "", `{"decision_id":"d","path":"//","metrics":{}}`: "(data) undefined", `{"decision_id":"d","path":"\ud800x\ud83d\ude00","metrics":{}}`: "\ufffdx\U0001f600 undefined",
 		cut: "p undefined 1", `{"log":` + quoted(cut) + `}`: "p undefined 1", `{"level":"info","msg":"x","text":` + quoted(cut) + `}`: "logged_event at 1",

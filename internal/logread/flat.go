@@ -27,7 +27,6 @@ var heads = [...]struct {
 	{"result", fieldResult, []string{"allow", "deny", "decision", "violation", "response"}},
 	{"bundles", fieldBundles, []string{""}},
 	{"error", fieldError, []string{"code", "message"}},
-	{"input", fieldInput, nil},
 }
 
 // headOf returns the index of the head of a flattened member's key, and the rest
@@ -74,7 +73,7 @@ func isFlat(name []byte) bool {
 // place.
 func (p *parser) nest(text []byte) {
 	checked, present := p.checked, p.present
-	p.nested = p.appendNested(p.nested[:0], text, present)
+	p.nested = appendNested(p.nested[:0], text, present)
 	p.checked = true
 	p.parseMembers(p.nested)
 	p.checked = checked
@@ -82,9 +81,8 @@ func (p *parser) nest(text []byte) {
 
 // appendNested appends the event that a flattened object stands for. present has
 // the fields of the object, which go before flattened members.
-func (p *parser) appendNested(dst, object []byte, present uint32) []byte {
+func appendNested(dst, object []byte, present uint32) []byte {
 	var outer []byte
-	lists := p.begins(fieldDecisionID, '[') // as Elasticsearch returns "fields"
 	eachField(object, func(key, _ []byte) {
 		if o := outerOf(key[1 : len(key)-1]); o != nil && outer == nil {
 			outer = o
@@ -95,9 +93,6 @@ func (p *parser) appendNested(dst, object []byte, present uint32) []byte {
 	dst = append(dst, '{')
 	eachField(object, func(key, value []byte) {
 		name := key[1 : len(key)-1]
-		if f := fieldOf(name); lists && f != fieldErased && f != fieldMasked {
-			value = onlyElement(value)
-		}
 		if rest, ok := bytes.CutPrefix(name, outer); ok && outer != nil {
 			inner = appendMember(inner, rest, value)
 			return
@@ -115,12 +110,9 @@ func (p *parser) appendNested(dst, object []byte, present uint32) []byte {
 		case fieldResult:
 			*m = appendPath(*m, rest, jsonOf(fieldResult, value))
 		case fieldBundles: // whose names may have a point
-			at := max(bytes.LastIndexByte(rest, '.'), bytes.LastIndexByte(rest, '_'))
-			if at > 0 {
+			if at := bytes.LastIndexAny(rest, "._"); at > 0 {
 				*m = appendMember(*m, rest[:at], slices.Concat([]byte(`{"`), rest[at+1:], []byte(`":`), value, []byte(`}`)))
 			}
-		case fieldInput:
-			*m = []byte(" ")
 		default:
 			*m = appendMember(*m, rest, value)
 		}
@@ -134,17 +126,6 @@ func (p *parser) appendNested(dst, object []byte, present uint32) []byte {
 		dst = appendObject(dst, bytes.TrimRight(outer, separators), inner)
 	}
 	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
-}
-
-// onlyElement returns the element of a list that has one, and other values as
-// they are.
-func onlyElement(value []byte) []byte {
-	only, n := value, 0
-	EachElement(value, func(e []byte) { only, n = e, n+1 })
-	if n == 1 {
-		return only
-	}
-	return value
 }
 
 // appendMember appends a member of an object, and a comma.

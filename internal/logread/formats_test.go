@@ -79,7 +79,6 @@ func (s sample) formats() map[string]string {
 		"CloudWatch, strings":        pretty(`[` + list(s.text("", "")) + `]`),
 		"CloudWatch, rows in a line": `[` + list(s.text(`[1767323045600,`, `]`)) + "]\n",
 		"CloudWatch Insights":        pretty(insights),
-		"CSV, pretty":                "time,event,host\n" + s.each(func(e string) string { return at + `Z,"` + strings.ReplaceAll(pretty(e), `"`, `""`) + "\",\"h\"\n" }),
 		"Elasticsearch, search":      hits,
 		"Firehose":                   strings.ReplaceAll(firehose, "},{\"id\"", "}]}{\"logEvents\":[{\"id\""),
 		"Fluent Bit, both":           s.each(func(e string) string { return `{"log":` + quoted(e) + `,"log_processed":` + e + kubernetes + "\n" }),

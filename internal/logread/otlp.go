@@ -3,7 +3,12 @@
 
 package logread
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+)
 
 // OTLP writes an object as a list of keys and values, which name their type:
 // [{"key":"path","value":{"stringValue":"p"}}]. CloudWatch writes the row of a
@@ -23,61 +28,51 @@ func isPairs(list []byte) bool {
 // objectIn returns the object that a value stands for if it is a list of pairs,
 // and other values as they are.
 func objectIn(value []byte) []byte {
-	if hasPrefix(value, "[") && isPairs(value) {
-		if object := objectOf(value, maxLevels); object != nil {
-			return object
+	if !hasPrefix(value, "[") || !isPairs(value) {
+		return value
+	}
+	var list any
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	if err := d.Decode(&list); err != nil {
+		return value
+	}
+	if object, ok := plain(list).(map[string]any); ok {
+		if text, err := json.Marshal(object); err == nil {
+			return text
 		}
 	}
 	return value
 }
 
-// objectOf returns the object that a list of pairs stands for, or nil for any
-// other list. Values that are nested too deep are null.
-func objectOf(list []byte, levels int) []byte {
-	object, ok := []byte{'{'}, true
-	EachElement(list, func(pair []byte) {
-		key, value := fieldIn(pair, "key"), fieldIn(pair, "value")
-		if key == nil {
-			key = fieldIn(pair, "field")
+// plain returns what a list of pairs or a value of OTLP stands for.
+func plain(value any) any {
+	switch v := value.(type) {
+	case []any:
+		object := map[string]any{}
+		for _, e := range v {
+			pair, _ := e.(map[string]any)
+			key, isKey := cmp.Or(pair["key"], pair["field"]).(string)
+			inner, isPair := pair["value"]
+			if !isKey || !isPair {
+				return value
+			}
+			object[key] = plain(inner)
 		}
-		if ok = ok && len(key) > 1 && key[0] == '"' && value != nil; !ok {
-			return
+		return object
+	case map[string]any:
+		if list, ok := v["kvlistValue"].(map[string]any); ok {
+			return plain(list["values"])
+		} else if list, ok := v["arrayValue"].(map[string]any); ok {
+			elements, _ := list["values"].([]any)
+			for i, e := range elements {
+				elements[i] = plain(e)
+			}
+			return elements
+		} else if n := v["intValue"]; n != nil { // it may be a string
+			return json.Number(fmt.Sprint(n))
 		}
-		object = append(append(object, key...), ':')
-		if value[0] == '{' {
-			object = appendOTLP(object, value, levels)
-		} else {
-			object = append(object, value...)
-		}
-		object = append(object, ',')
-	})
-	if !ok {
-		return nil
+		return cmp.Or(v["stringValue"], v["boolValue"], v["doubleValue"], v["bytesValue"])
 	}
-	return append(bytes.TrimSuffix(object, []byte{','}), '}')
-}
-
-// appendOTLP appends the JSON value that a value of OTLP stands for.
-func appendOTLP(dst, value []byte, levels int) []byte {
-	start := len(dst)
-	eachField(value, func(kind, v []byte) {
-		list := fieldIn(v, "values")
-		switch {
-		case levels == 0:
-		case string(kind) == `"kvlistValue"`:
-			dst = append(dst, objectOf(list, levels-1)...)
-		case string(kind) == `"arrayValue"`:
-			dst = append(dst, '[')
-			EachElement(list, func(e []byte) { dst = append(appendOTLP(dst, e, levels-1), ',') })
-			dst = append(bytes.TrimSuffix(dst, []byte{','}), ']')
-		case string(kind) == `"intValue"`: // it may be a string
-			dst = append(dst, bytes.Trim(v, `"`)...)
-		default:
-			dst = append(dst, v...)
-		}
-	})
-	if len(dst) == start {
-		dst = append(dst, "null"...)
-	}
-	return dst
+	return value
 }

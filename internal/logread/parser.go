@@ -138,7 +138,7 @@ const mostKeys = 64
 func (p *parser) parse(text []byte) (end int) {
 	end = p.parseMembers(text)
 	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
-	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || isOdd(fieldMetrics) || isOdd(fieldLabels) || p.begins(fieldDecisionID, '[')); p.flattened {
+	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
 		p.nest(text[:end])
 	}
 	return end

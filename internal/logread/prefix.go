@@ -119,8 +119,8 @@ func isClosing(text []byte) bool {
 func quotation(line []byte, i int) (text []byte) {
 	switch rest := line[i+2:]; {
 	case hasPrefix(rest, `""`):
-		text, _, _, _ = cutCell(line[i:], ',')
-		return text
+		cells, _ := cutCells(line[i:], ',')
+		return cells[0]
 	case hasPrefix(rest, `\"`) && (i == 0 || line[i-1] == '=' || hasPrefix(line[max(i-2, 0):], "=>")):
 		if text, end := decodeString(nil, line, i); end > 0 && (i > 0 || isClosing(bytes.TrimPrefix(line[end:], []byte{','}))) {
 			return text
