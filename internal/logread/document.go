@@ -23,49 +23,35 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 }
 
 // documentStep reads the token at i in a document, unless it is an object. It
-// does not check the order of tokens.
+// does not check the order of tokens, and passes over numbers and the like.
 func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) {
 	s.within = true
-	atEnd := func(i int) bool { return i == len(text) && !s.isAll(text[i:], end) }
-	switch c := text[i]; c {
+	switch text[i] {
 	case '[':
 		s.depth++
-		return i + 1, true
 	case ']', '}':
 		s.depth--
 		s.document = s.depth > 0
-		return i + 1, true
-	case ',', ':':
-		return i + 1, true
 	case '"':
 		next = stringEnd(text, i)
-		colon := skipSpace(text, max(next, i))
-		switch isShort := next < 0 && lineEnd(text, i) == len(text); {
-		case (isShort || colon == len(text)) && !s.isAll(text[i:], end):
+		behind := skipSpace(text, max(next, i))
+		switch isEnd := behind == len(text) || next < 0 && lineEnd(text, i) == len(text); {
+		case isEnd && !s.isAll(text[i:], end):
 			return i, false
-		case next > 0 && colon < len(text) && text[colon] == ':':
+		case next < 0:
+			s.breakOff(Truncated, text[i:i])
+			return i, true
+		case !isEnd && text[behind] == ':':
 			if f := fieldOf(text[i+1 : next-1]); f.isData() && f != fieldResult { // no export has it
 				s.breakOff(TooLong, text[i:i])
 				return i, true
 			}
-		case isShort:
-			s.breakOff(Truncated, text[i:i])
-			return i, true
-		case next > 0 && mayBegin(text[i+1:next]):
+		case mayBegin(text[i+1 : next]):
 			f := &s.reader.finder
 			meaning, _ := decodeString(nil, text, i)
 			f.withRecord(s, text[i:next], func() { f.readText(quote, meaning, s.inBrackets()) })
 		}
-		if next > 0 {
-			return next, true
-		}
-	default:
-		if next = scalarEnd(text, i); atEnd(next) {
-			return i, false
-		} else if next > i {
-			return next, true
-		}
+		return next, true
 	}
-	s.breakOff(InvalidJSON, text[i:i])
-	return i, true
+	return i + 1, true
 }

@@ -243,10 +243,6 @@ func (s *source) isRestOfBroken(c byte) bool {
 
 // other reads text that is not JSON, or that breaks off here.
 func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
-	if s.document {
-		s.breakOff(InvalidJSON, text[i:i])
-		return i, true
-	}
 	if s.within {
 		s.problem(InvalidJSON, s.line())
 		s.skips, s.lost = true, true
