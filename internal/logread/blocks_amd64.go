@@ -10,12 +10,8 @@ package logread
 // registers of AVX2.
 var hasBlocks = func() bool {
 	const popcnt, pclmulqdq, osxsave, avx2, bmi1, bmi2, ymm = 1 << 23, 1 << 1, 1 << 27, 1 << 5, 1 << 3, 1 << 8, 6
-	most, _, _, _ := cpuid(0, 0)
-	if most < 7 {
-		return false
-	}
 	if _, _, c, _ := cpuid(1, 0); c&popcnt == 0 || c&pclmulqdq == 0 || c&osxsave == 0 || xgetbv()&ymm != ymm {
-		return false
+		return false // osxsave says that cpuid knows 7, too
 	}
 	_, b, _, _ := cpuid(7, 0)
 	return b&avx2 != 0 && b&bmi1 != 0 && b&bmi2 != 0

@@ -274,7 +274,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	switch {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong, s.line())
-	case ok && !s.prefixed().tooDeep():
+	case ok && !s.decoded().tooDeep():
 		if !f.readLine(s, line, stream, rest, part) {
 			s.noteOther(bytes.TrimSuffix(rest, newline), 1)
 		}

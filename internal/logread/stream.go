@@ -139,7 +139,7 @@ func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool 
 	}
 	times := len(f.times)
 	f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
-	taken := f.withRecord(s, line, func() { f.give(stream, text, !part, s.prefixed()) })
+	taken := f.withRecord(s, line, func() { f.give(stream, text, !part, s.decoded()) })
 	f.times = f.times[:times]
 	return taken
 }

@@ -22,7 +22,6 @@ type table struct {
 	comma    byte
 	outer    []byte // what is before the event's names
 	noResult bool   // no column has the result, which so is unknown, not undefined
-	object   []byte // of the last record
 }
 
 // nulls stand for a value that is missing.
@@ -52,7 +51,7 @@ func tableOf(line []byte) *table {
 				t.outer = outer
 			}
 			hasID = hasID || f == fieldDecisionID || outer != nil
-			hasMetrics = hasMetrics || f == fieldMetrics || head >= 0 && heads[head].field == fieldMetrics
+			hasMetrics = hasMetrics || f == fieldMetrics || head == 0
 			hasTarget = hasTarget || f == fieldPath || f == fieldQuery
 			t.noResult = t.noResult && !bytes.Contains(name, []byte("result"))
 		}
@@ -85,8 +84,7 @@ func cutCells(text []byte, comma byte) (cells [][]byte, length int) {
 
 // objectOf returns the object that the cells of a record stand for.
 func (t *table) objectOf(p *parser, cells [][]byte) []byte {
-	t.object = append(t.object[:0], '{')
-	object, unknown := t.object, t.noResult
+	object, unknown := []byte{'{'}, t.noResult
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
 		cell = plainValue(name, cell)
@@ -100,7 +98,6 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 		object = append(append(append(append(object, '"'), t.outer...), `erased":["/result"]`...), ',')
 	}
 	object = append(bytes.TrimSuffix(object, []byte{','}), '}')
-	t.object = object
 	p.checked = true
 	p.parseMembers(object)
 	return appendNested(nil, object, p.present)

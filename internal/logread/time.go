@@ -4,7 +4,6 @@
 package logread
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -48,23 +47,27 @@ func (c *clock) parse(s []byte) (ns int64, ok bool) {
 // Jan 2, 2026 @ 03:04:05.000.
 // It fails if the time is invalid or outside of the range of int64.
 func parseTime(s []byte) (ns int64, hasZone, ok bool) {
-	const day, hour, end = len("2006-01-02"), len("2006-01-02T15"), len("2006-01-02T15:04:05")
-	if len(s) < end || s[day] != 'T' && s[day] != ' ' || s[hour] != ':' {
-		if bytes.IndexByte(s, '@') > 0 { // Kibana
-			t, err := time.Parse("Jan 2, 2006 @ 15:04:05.000", string(s))
-			return t.UnixNano(), false, err == nil
-		}
+	if isScalar(s) {
 		ns, ok = epoch(s)
 		return ns, true, ok
 	}
 	text, isUTC := strings.CutSuffix(string(s), " UTC")
-	for _, zone := range [...]string{"Z07:00", "", "Z0700", "Z07", " Z07:00", " Z0700", " Z07"} {
-		t, err := time.Parse("2006-01-02T15:04:05"+zone, text[:day]+"T"+text[day+1:])
-		if err == nil {
-			return t.UnixNano(), isUTC || zone != "", t.Year() >= 1678 && t.Year() <= 2261
+	const day = len("2006-01-02")
+	if len(text) > day && text[day] == ' ' {
+		text = text[:day] + "T" + text[day+1:]
+	}
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UnixNano(), isUTC || strings.Contains(layout, "Z07"), t.Year() >= 1678 && t.Year() <= 2261
 		}
 	}
 	return 0, false, false
+}
+
+// timeLayouts are those that parseTime knows.
+var timeLayouts = [...]string{
+	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04:05 Z07:00",
+	"2006-01-02T15:04:05 Z0700", "2006-01-02T15:04:05 Z07", "Jan 2, 2006 @ 15:04:05.000",
 }
 
 // epoch returns the time of a number of seconds, milliseconds, microseconds or

@@ -17,28 +17,23 @@ import (
 // The limits of a wrapper.
 const (
 	maxLevels    = 10 // objects and arrays around an event
-	maxDecodings = 3  // strings around an event, one in the other
-	maxPrefixes  = 2  // prefixes of lines around an event, one behind the other
+	maxDecodings = 5  // strings around an event and prefixes before it, one in the other
 )
 
 // nesting says how deep in wrappers a value is.
-type nesting struct{ levels, decodings, prefixes int }
+type nesting struct{ levels, decodings int }
 
 // index numbers the parsers. A parser is used again only when the object that
 // it parsed before has been searched.
-func (n nesting) index() int { return n.levels + n.decodings + n.prefixes }
+func (n nesting) index() int { return n.levels + n.decodings }
 
-const maxIndex = maxLevels + maxDecodings + maxPrefixes
+const maxIndex = maxLevels + maxDecodings
 
 func (n nesting) deeper() nesting { n.levels++; return n }
 
 func (n nesting) decoded() nesting { n.decodings++; return n }
 
-func (n nesting) prefixed() nesting { n.prefixes++; return n }
-
-func (n nesting) tooDeep() bool {
-	return n.levels > maxLevels || n.decodings > maxDecodings || n.prefixes > maxPrefixes
-}
+func (n nesting) tooDeep() bool { return n.levels > maxLevels || n.decodings > maxDecodings }
 
 // finder finds events in records: values of a source, whatever surrounds the
 // events in them.
