@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/regometer/regometer/outcome"
@@ -338,37 +339,19 @@ func (p *parser) collection(f field, begin byte) []byte {
 	return nil
 }
 
-// number returns a field that is a whole number of at most 16 digits, or 0.
-func (p *parser) number(f field) uint64 {
-	n, end := digits(p.optional(f), 0)
-	if end < len(p.optional(f)) {
-		return 0
-	}
-	return uint64(n)
-}
-
 // text returns what a field that is a string means, or nil.
 func (p *parser) text(f field) []byte {
 	if p.plain>>f&1 != 0 {
 		return p.json[p.values[f].start+1 : p.values[f].end-1]
 	}
 	if p.begins(f, '"') {
-		return p.unquote(p.value(f))
+		meaning, scratch, valid := unquote(p.scratch, p.value(f))
+		if p.scratch = scratch; !valid && !slices.Contains(p.problems, InvalidUTF8) {
+			p.problems = append(p.problems, InvalidUTF8)
+		}
+		return meaning
 	}
 	return nil
-}
-
-func (p *parser) unquote(s []byte) []byte {
-	meaning, scratch, valid := unquote(p.scratch, s)
-	p.scratch = scratch
-	p.checkUTF8(valid)
-	return meaning
-}
-
-func (p *parser) checkUTF8(valid bool) {
-	if !valid && !slices.Contains(p.problems, InvalidUTF8) {
-		p.problems = append(p.problems, InvalidUTF8)
-	}
 }
 
 // isEvent reports whether the object is an event: it has a decision id and at
@@ -419,7 +402,9 @@ func (p *parser) event(e *Event, around [][]byte) {
 	e.Outcome, e.Code = p.outcome(path, query)
 	e.Input, e.Result, e.Cache, e.Hidden = p.optional(fieldInput), p.optional(fieldResult), p.optional(fieldCache), p.hidden
 	e.DecisionID, e.RequestedBy, e.Labels = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.collection(fieldLabels, '{')
-	e.RequestID = p.number(fieldRequestID)
+	if e.RequestID = 0; p.has(fieldRequestID) {
+		e.RequestID, _ = strconv.ParseUint(string(p.value(fieldRequestID)), 10, 64)
+	}
 	const rare = 1<<fieldRevision | 1<<fieldBundles | 1<<fieldTraceID | 1<<fieldSpanID | 1<<fieldRuleLabels | 1<<fieldErased | 1<<fieldMasked
 	if p.present&rare != 0 || e.rare {
 		e.rare = p.present&rare != 0

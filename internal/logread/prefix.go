@@ -6,7 +6,6 @@ package logread
 import (
 	"bytes"
 	"regexp"
-	"slices"
 )
 
 // A line that is not JSON may have an event behind a prefix. The prefixes of
@@ -30,10 +29,6 @@ func (f *finder) cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
 		return bytes.TrimRight(f.prefix, " "), line[len(f.prefix):], false, true
 	}
 	head := line[:min(len(line), longestPrefix)]
-	if bytes.IndexByte(head, '\x1b') >= 0 {
-		line = slices.Concat(color.ReplaceAll(head, nil), line[len(head):])
-		head = line[:min(len(line), longestPrefix)]
-	}
 	if isTimePrefix(line) {
 		_, rest, _ := bytes.Cut(line, []byte{' '})
 		stream, tagged, ok := bytes.Cut(rest, []byte{' '})
@@ -63,8 +58,6 @@ var (
 	// group is without a time.
 	namePrefix    = regexp.MustCompile(`^(\[[^ \]]+/[^ \]]*\] |[\w.-]+ *\| ?|[\w.]*-[\w.-]* [\w.-]+ )`)
 	processPrefix = regexp.MustCompile(`^(?:[^{"]* )?([^ {"]*\[\d+\]: )`)
-	// color matches a terminal's sequence for a color.
-	color = regexp.MustCompile(`\x1b\[[\d;]*m`)
 )
 
 // isTimePrefix reports whether a line begins with what looks like a time with a

@@ -495,21 +495,12 @@ func skipBlank(text []byte, i int) int {
 // whose next byte is one of the followers: done or broken, or more if the text
 // is too short to tell.
 func opens(text []byte, followers string, end bool) status {
-	const longest = 4 << 10 // of the white space, which is looked at again and again
-	if len(text) > 1 && text[1] == followers[0] {
-		return done
-	}
-	i := skipBlank(text[:min(len(text), longest)], 1)
+	i := skipBlank(text, 1)
 	switch {
-	case i == longest:
-		return done
-	case i < len(text):
-		if strings.IndexByte(followers, text[i]) >= 0 {
-			return done
-		}
-		return broken
-	case end:
+	case i == len(text) && !end:
+		return more
+	case i == len(text) || strings.IndexByte(followers, text[i]) >= 0:
 		return done
 	}
-	return more
+	return broken
 }
