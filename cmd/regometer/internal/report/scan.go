@@ -317,15 +317,13 @@ func (f *feature) raised(share, outside float64) bool {
 	return rare || !f.rare && share >= outside+kindTexts[f.kind].least
 }
 
-// judges reports whether a subject is of interest. Paths, clients and keys differ
-// in their outcomes, so most of them are compared only with other times.
+// judges reports whether a subject is of interest at all times. Paths, clients and
+// keys differ in their outcomes, so most of them are compared only with other times.
 func (f *feature) judges(c *cluster) bool {
 	switch {
 	case f.kind == repeated:
-		return c.timed() // some clients always ask the same
-	case f.kind == shifted && f.outcome <= outcome.Neither && !c.begins && c.ends:
-		return false // people ask for what changed: the outcome that rose then
-	case f.kind != shifted && f.kind != compiled || c.timed() || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
+		return false // some clients always ask the same
+	case f.kind != shifted && f.kind != compiled || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
 		return true
 	case c.subject[ofClient] == anyName && c.subject[ofKey] == anyName:
 		return false

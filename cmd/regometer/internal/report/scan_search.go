@@ -15,6 +15,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/regometer/regometer/outcome"
 )
 
 // tally counts decisions, and those that have a feature.
@@ -198,7 +200,7 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			penalty += math.Log(float64(len(m.values[a])))
 		}
 	}
-	var best, whole cluster
+	var best, fell, whole cluster
 	consider := func(from, to int) {
 		// A few decisions at an end of the log are no other times.
 		in, begins, ends := tally{to - from, int(m.has[to] - m.has[from])}, from > 0, to < own.all
@@ -222,11 +224,14 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		c := cluster{feature: *m.feature, target: t, begins: begins, ends: ends, first: from, last: to, in: in, out: out, score: ratio(total)}
 		c.rank = max(c.score, ratio(base))
 		switch {
-		case !m.judges(&c):
-		case !c.timed():
-			whole = c
-		case c.score > best.score:
+		case c.kind == shifted && c.outcome <= outcome.Neither && !begins && ends:
+			if c.score > fell.score {
+				fell = c
+			}
+		case c.timed() && c.score > best.score:
 			best = c
+		case !c.timed() && m.judges(&c):
+			whole = c
 		}
 	}
 	for i, from := range m.slices[:scanBins] {
@@ -243,6 +248,9 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		for to := best.first + 1; best.score > 0 && to <= own.all; to++ {
 			consider(best.first, to)
 		}
+	}
+	if fell.score > best.score-scanScore {
+		best = cluster{} // people ask for what changed: the outcome that rose in the end
 	}
 	if whole.rank > best.rank {
 		best = whole
