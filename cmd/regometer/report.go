@@ -124,8 +124,8 @@ exact. Times are in UTC. JSON has durations in nanoseconds.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.By, "by", "path", "group decisions by path, stage, bundle, requested_by, hour, day, label:`KEY`, rule:KEY, input:FIELD or result:FIELD")
-	complete(cmd, "by", cobra.ShellCompDirectiveNoFileComp, "path", "stage", "bundle", "requested_by", "hour", "day", "label:id", "rule:", "input:", "result:")
+	flags.StringVar(&o.By, "by", "path", "group decisions by path, bundle, requested_by, hour, day, label:`KEY`, rule:KEY, input:FIELD or result:FIELD")
+	complete(cmd, "by", cobra.ShellCompDirectiveNoFileComp, "path", "bundle", "requested_by", "hour", "day", "label:id", "rule:", "input:", "result:")
 	addReadFlags(cmd, &o)
 	out.flags(cmd)
 	flags.IntVar(&o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")

@@ -5,7 +5,6 @@ package compare
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -113,14 +112,10 @@ type Only struct {
 
 // Reports compares two reports and does not change them. Rows that thresholds
 // apply to also have the quantiles and outcomes of these. It fails if the groups
-// of the reports have different kinds of keys, or are stages, which have no
-// decisions.
+// of the reports have different kinds of keys.
 func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison, error) {
 	if before.By != after.By {
 		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
-	}
-	if before.By == "stage" {
-		return nil, errors.New("groups by stage have no decisions to compare: use another --by, each shows its stages")
 	}
 	c := &Comparison{By: before.By, Partly: partly(before) || partly(after), Thresholds: thresholds}
 	// Each interval depends on all tests. There are two passes, because all

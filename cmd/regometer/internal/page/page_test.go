@@ -391,18 +391,6 @@ func TestWho(t *testing.T) {
 	}
 }
 
-// A stage has no outcomes, which are not 0 % of its decisions.
-func TestStagesWithoutOutcomes(t *testing.T) {
-	log := event("a", start, `"timer_x_ns":5`) + strings.Replace(event("b", start), "true", "[]", 1)
-	x, err := report.Read(t.Context(), report.Options{Inputs: []string{"-"}, Stdin: strings.NewReader(log), By: "stage"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := words(t, parsed(t, written(t, x.Report())), "Overview"); !strings.Contains(got, "allowed another result share of time") || !strings.Contains(got, " x 1 – – 100 %") {
-		t.Error(got)
-	}
-}
-
 // The page of a report of any size is not large.
 func TestSize(t *testing.T) {
 	r := manyGroups(t, 1)

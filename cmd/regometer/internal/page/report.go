@@ -170,13 +170,12 @@ func (v view) newTable(n int, titles []string, more ...string) *text.Table {
 }
 
 // outcomeShares returns the cells for the columns of outcomes. A path without any
-// yes or no has no share of allowed decisions, rather than 0 %, and a stage has
-// no outcomes.
+// yes or no has no share of allowed decisions, rather than 0 %.
 func (v view) outcomeShares(of outcomes, decisions uint64) (shares []string) {
 	verdict := of[outcome.Allowed]+of[outcome.Denied] > 0
 	for o, n := range v.Total.Outcomes {
 		switch {
-		case n > 0 && (of == outcomes{} || !verdict && outcome.Outcome(o) <= outcome.Denied):
+		case n > 0 && !verdict && outcome.Outcome(o) <= outcome.Denied:
 			shares = append(shares, text.None)
 		case n > 0:
 			shares = append(shares, text.Percent(report.Ratio(of[o], decisions)))

@@ -28,20 +28,6 @@ func (g *Group) addUp() {
 	}
 }
 
-// groupsOfStages returns a group for each stage of all decisions.
-func groupsOfStages(total Group) Groups {
-	groups := make([]Group, len(total.Stages))
-	for i, s := range total.Stages {
-		groups[i] = Group{
-			Group:     groupby.Group{Key: s.Name, Stages: []groupby.Stage{s}},
-			Decisions: s.Durations.Count() + s.Unfinished,
-			Time:      s.Self,
-		}
-	}
-	slices.SortFunc(groups, func(a, b Group) int { return byTimeAndKey(a.Time, b.Time, a.Key, b.Key) })
-	return GroupsOf(groups...)
-}
-
 func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
 	return cmp.Or(compareSums(b, a), cmp.Compare(aKey, bKey))
 }

@@ -217,19 +217,15 @@ func (x *Data) Report() *Report {
 	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))
 	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut
 	r.slices = func() []groupby.Slice { return whole.Get("", true, nil).Slices }
-	if r.By == byStage {
-		r.Groups = groupsOfStages(r.Total)
-	} else {
-		r.Groups = groupsByTime(x.groups, sync.OnceValue(func() map[string]uint64 {
-			switch {
-			case x.by == "path":
-				return x.sample.medianSizes(ofPath)
-			case strings.Contains(x.by, ":"):
-				return x.sample.medianSizes(ofKey)
-			}
-			return nil
-		}))
-	}
+	r.Groups = groupsByTime(x.groups, sync.OnceValue(func() map[string]uint64 {
+		switch {
+		case x.by == "path":
+			return x.sample.medianSizes(ofPath)
+		case strings.Contains(x.by, ":"):
+			return x.sample.medianSizes(ofKey)
+		}
+		return nil
+	}))
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.Kept)
 	scanning.Wait()

@@ -17,9 +17,6 @@ import (
 	"github.com/regometer/regometer/internal/verdicts"
 )
 
-// byStage is the value of Options.By for groups that are stages.
-const byStage = "stage"
-
 // none is the key of decisions without the field that groups them.
 const none = "(none)"
 
@@ -52,8 +49,6 @@ func keyOf(by string) (keyFunc, error) {
 	switch by {
 	case "path":
 		return oneKey(func(e *logread.Event) []byte { return e.Path }), nil
-	case byStage: // one group, whose stages become groups at the end
-		return oneKey(func(*logread.Event) []byte { return nil }), nil
 	case "bundle":
 		return oneKey((*logread.Event).BundleRevisions), nil
 	case "requested_by":
@@ -63,7 +58,7 @@ func keyOf(by string) (keyFunc, error) {
 	case "day":
 		return timeKey("2006-01-02"), nil
 	}
-	return nil, fmt.Errorf("unknown grouping %q: use path, stage, bundle, requested_by, hour, day, label:KEY, rule:KEY, input:FIELD or result:FIELD", by)
+	return nil, fmt.Errorf("unknown grouping %q: use path, bundle, requested_by, hour, day, label:KEY, rule:KEY, input:FIELD or result:FIELD", by)
 }
 
 // oneKey returns the function for groupings in which a decision has one key, or

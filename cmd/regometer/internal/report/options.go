@@ -23,7 +23,7 @@ type Options struct {
 	Stdin  io.Reader
 
 	// By says how decisions are grouped: by "path", which is the default,
-	// "stage", "bundle", "requested_by" (without the port), "hour", "day",
+	// "bundle", "requested_by" (without the port), "hour", "day",
 	// "label:KEY", "rule:KEY", where a decision is in the group of each value
 	// that the rules' labels have, or "input:FIELD" or "result:FIELD". A field
 	// is names with dots, or a JSON pointer, which begins with a slash. A

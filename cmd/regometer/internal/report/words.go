@@ -131,7 +131,7 @@ func name(s string) string {
 // decisions in common cannot be added up.
 func restText(r *Report, n int) string {
 	said := fmt.Sprintf("%s of %s groups are not shown", text.Count(r.Groups.Len()-n), text.Count(r.Groups.Len()))
-	if r.By == byStage || inSeveral(r.By) {
+	if inSeveral(r.By) {
 		return said
 	}
 	decisions, part := uint64(0), 0.0
