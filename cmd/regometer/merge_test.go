@@ -79,14 +79,14 @@ func TestMerge(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for i, name := range []string{"a", "b", "c"} {
 		write(name+".log", succeed(t, "sample", "--decisions", "200", "--seed", strconv.Itoa(i))+`{"decision_id":"cut","pa`+"\n")
-		printed := succeed(t, "report", "--save", name+".rgm", "--slowest", "3", name+".log")
+		printed := succeed(t, "report", "--save", name+".rgm", name+".log")
 		if again := succeed(t, "merge", name+".rgm"); again != printed {
 			t.Errorf("of one file merge prints\n%s\nreport printed\n%s", again, printed)
 		}
 	}
 	succeed(t, "merge", "--save", "week.rgm", "c.rgm", "a.rgm")
 	for _, format := range []string{"table", "json", "markdown"} {
-		want := succeed(t, "report", "--slowest", "3", "--format", format, "a.log", "b.log", "c.log")
+		want := succeed(t, "report", "--format", format, "a.log", "b.log", "c.log")
 		if got := succeed(t, "merge", "--format", format, "b.rgm", "week.rgm"); got != want {
 			t.Errorf("%s: merge prints\n%s\nreport prints\n%s", format, got, want)
 		}

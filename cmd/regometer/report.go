@@ -128,7 +128,7 @@ exact. Times are in UTC. JSON has durations in nanoseconds.`,
 	complete(cmd, "by", cobra.ShellCompDirectiveNoFileComp, "path", "bundle", "requested_by", "hour", "day", "label:id", "rule:", "input:", "result:")
 	addReadFlags(cmd, &o)
 	out.flags(cmd)
-	flags.IntVar(&o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")
+	addNumberFlag(cmd, &o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
 	flags.BoolVar(&allowEmpty, "allow-empty", false, "exit with status 0, not 4, if the report has no decisions")
 	addNumberFlag(cmd, &o.Workers, "workers", 0, "`number` of goroutines that read; 0 for one per processor (default 0)")

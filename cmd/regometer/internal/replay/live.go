@@ -36,7 +36,6 @@ type Live struct {
 	command                []string
 	share                  float64 // of one processor
 	log                    *slog.Logger
-	readers                chan struct{} // has an element for each request for a profile
 
 	child   atomic.Pointer[rpc.Client] // nil if there is none
 	mu      sync.Mutex
@@ -44,13 +43,13 @@ type Live struct {
 	end     context.CancelFunc // ends the process
 }
 
-// mostReaders limits the requests for a profile at a time, batchSize the
-// decisions of a call, and longestWait the time until the process starts again.
-const mostReaders, batchSize, longestWait = 4, 10, 5 * time.Minute
+// batchSize limits the decisions of a call, and longestWait the time until the
+// process starts again.
+const batchSize, longestWait = 10, 5 * time.Minute
 
 // NewLive returns a live profile. The command calls [Serve].
 func NewLive(share float64, log *slog.Logger, command ...string) *Live {
-	l := &Live{command: command, share: share, log: log, end: func() {}, readers: make(chan struct{}, mostReaders)}
+	l := &Live{command: command, share: share, log: log, end: func() {}}
 	l.CounterVec = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "regometer_collect_replayed_decisions_total", Help: "Decisions of the sample that were evaluated again, by how the result compares with the log's.",
 	}, []string{"result"})
@@ -168,13 +167,6 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "seconds must be a number from 0 to 3600", http.StatusBadRequest)
 			return
 		}
-	}
-	select {
-	case l.readers <- struct{}{}:
-		defer func() { <-l.readers }()
-	default:
-		http.Error(w, fmt.Sprintf("%d other requests wait for a profile", mostReaders), http.StatusServiceUnavailable)
-		return
 	}
 	text, err := []byte(nil), errors.New("it has ended")
 	if child := l.child.Load(); child != nil {

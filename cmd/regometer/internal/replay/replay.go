@@ -55,9 +55,6 @@ type Report struct {
 	// OtherRevision is the number of decisions that a policy of another revision
 	// has made.
 	OtherRevision uint64 `json:"other_revision"`
-	// Unlike is the number of decisions for which the other policy, if there is
-	// one, has another result than the log.
-	Unlike uint64 `json:"unlike_log"`
 	Results
 	Paths   []*Path  `json:"paths"` // by number of decisions
 	Profile *Profile `json:"profile"`
@@ -189,9 +186,6 @@ func (r *Report) add(d *decision, f finding) {
 		}
 		p.example(x)
 	}
-	if f.unlike {
-		r.Unlike++
-	}
 	if r.options.Policy.isOther(d.revisions) {
 		r.OtherRevision++
 	}
@@ -246,8 +240,7 @@ func newWorker(o *Options) *worker {
 // A finding is what became of a decision.
 type finding struct {
 	verdict
-	kind   string // of a change, or a reason
-	unlike bool   // the other policy has another result than the log
+	kind string // of a change, or a reason
 	// What the evaluation takes with the policy and with the other one, or 0 if
 	// there is nothing to evaluate.
 	took, before time.Duration
@@ -275,8 +268,6 @@ func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 		if d.hash&1 == 1 {
 			before = w.old.evaluate(ctx, d, input)
 		}
-		v, _ := w.judge(d, &logged, &before, true)
-		f.unlike = v == changed
 		f.verdict, f.kind = w.judge(d, &before, &a, false)
 	}
 	if ctx.Err() == nil && a.took > 0 && (a.value != nil || a.err != nil || w.has(d)) {

@@ -178,9 +178,6 @@ func (r *Report) summary() (said []string) {
 	if r.NotRepeatable > 0 && len(r.Profile.Unreached) > 0 {
 		said = append(said, "An evaluation that could not be repeated may have ended early, and the server's may have reached more rules and lines.")
 	}
-	if r.Unlike > 0 {
-		said = append(said, fmt.Sprintf("For %s, the policy before has another result than the log.", text.Plural(r.Unlike, "decision")))
-	}
 	if r.OtherRevision > 0 {
 		said = append(said, fmt.Sprintf("Policies of another revision made %s of the decisions.", text.Count(r.OtherRevision)))
 	}

@@ -87,16 +87,11 @@ func widen(first, last *int64, time int64) {
 	*last = max(*last, time)
 }
 
-// Merge adds the data of o. It fails if the two differ in their grouping or in
-// their limits. Afterwards o must not be used, and x must not be used after an
+// Merge adds the data of o. It fails if the two differ in their grouping. Afterwards o must not be used, and x must not be used after an
 // error. Files of the same name count twice.
 func (x *Data) Merge(o *Data) error {
-	switch {
-	case x.by != o.by:
+	if x.by != o.by {
 		return fmt.Errorf("one is grouped by %s, the other by %s: make both with the same --by", x.by, o.by)
-	case x.slowest.Limit != o.slowest.Limit:
-		return fmt.Errorf("one has the %d slowest decisions, the other the %d slowest: make both with the same --slowest",
-			x.slowest.Limit, o.slowest.Limit)
 	}
 	others := o.tables()
 	for i, t := range x.tables() {

@@ -143,22 +143,22 @@ type Revision struct {
 
 // SlowDecision is one of the slowest decisions.
 type SlowDecision struct {
-	Key     string          `json:"key"`
-	ID      string          `json:"id"`
-	TraceID string          `json:"trace_id,omitempty"`
-	Time    int64           `json:"time"` // when it was made, as in Report
-	Outcome outcome.Outcome `json:"outcome"`
-	Took    int64           `json:"-"`      // ns: of its longest stage
-	Stages  []StageTime     `json:"stages"` // slowest first
-	Place   Place           `json:"place"`
+	Key     string
+	ID      string
+	TraceID string
+	Time    int64 // when it was made, as in Report
+	Outcome outcome.Outcome
+	Took    int64       // ns: of its longest stage
+	Stages  []StageTime // slowest first
+	Place   Place
 
 	part *part // the part in which Place counts lines; nil stands for the file
 }
 
 // StageTime is the time of a stage in a decision, in ns.
 type StageTime struct {
-	Stage string `json:"stage"`
-	Took  int64  `json:"took"`
+	Stage string
+	Took  int64
 }
 
 // Title returns the rule, and whether its finding is only for information.

@@ -40,8 +40,7 @@ type Options struct {
 	Verdicts *verdicts.Set
 	// Outcomes are the rules of Verdicts by path, for the commands of findings.
 	Outcomes map[string]string
-	// Slowest is the number of slowest decisions that are listed, at most
-	// 1,000,000.
+	// Slowest is the number of slowest decisions that are listed.
 	Slowest int
 
 	// Unique counts a decision once if several have the same id, time and path.
@@ -72,9 +71,6 @@ type Options struct {
 	Each func(key func(metric int32) string, place func(*logread.Event) func() Place) func(*logread.Event, [][]byte) error
 }
 
-// maxSlowest limits Options.Slowest.
-const maxSlowest = 1_000_000
-
 // Progress is the progress of [Read].
 type Progress struct {
 	Bytes, Of int64 // read so far, and in all files; Of is 0 if it is unknown
@@ -101,9 +97,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until) {
 		return o, fmt.Errorf("--since %s is not before --until %s", o.Since.Format(time.RFC3339), o.Until.Format(time.RFC3339))
-	}
-	if o.Slowest < 0 || o.Slowest > maxSlowest {
-		return o, fmt.Errorf("invalid --slowest %d: it must be from 0 to %d", o.Slowest, maxSlowest)
 	}
 	if o.By == "" {
 		o.By = "path"

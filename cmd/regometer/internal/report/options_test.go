@@ -23,9 +23,6 @@ func TestCheckOptions(t *testing.T) {
 		{Options{Inputs: inputs, Since: at, Until: at}, "is not before"},
 		{Options{Inputs: inputs, Since: at.Add(1), Until: at}, "is not before"},
 		{Options{Inputs: inputs, Paths: []string{"a", "/"}}, `"/" is empty`},
-		{Options{Inputs: inputs, Slowest: -1}, "invalid --slowest -1"},
-		{Options{Inputs: inputs, Slowest: maxSlowest}, ""},
-		{Options{Inputs: inputs, Slowest: maxSlowest + 1}, "invalid --slowest 1000001"},
 		{Options{Inputs: inputs, By: "label:"}, `"label:"`},
 		{Options{Inputs: inputs, By: "label:a"}, ""},
 	} {

@@ -32,7 +32,6 @@ type savedHead struct {
 	Names       []string      `json:"names,omitempty"`
 	Sample      []savedSample `json:"sample,omitempty"`
 	IDs         savedIDs      `json:"ids,omitzero"`
-	Slowest     slowest       `json:"slowest"`
 	Largest     largest       `json:"largest,omitzero"`
 	Servers     savedNames    `json:"servers,omitzero"`
 	Clients     savedNames    `json:"clients,omitzero"`
@@ -80,7 +79,7 @@ var marshalers = json.WithMarshalers(json.MarshalToFunc(writeStage))
 func (x *Data) writeJSON(w io.Writer) error {
 	s := savedHead{
 		By: x.by, Interrupted: x.interrupted, Inputs: x.inputs, IDs: x.ids.saved(),
-		Slowest: x.slowest, Largest: x.largest, Servers: x.servers.save(), Clients: x.clients.save(),
+		Largest: x.largest, Servers: x.servers.save(), Clients: x.clients.save(),
 	}
 	x.saveSample(&s)
 	tables := x.tables()
@@ -153,7 +152,7 @@ func (s *savedHead) restore() (*Data, error) {
 		return nil, err
 	}
 	x := newData(&Options{By: s.By})
-	x.interrupted, x.inputs, x.slowest, x.largest = s.Interrupted, s.Inputs, s.Slowest, s.Largest
+	x.interrupted, x.inputs, x.largest = s.Interrupted, s.Inputs, s.Largest
 	x.inputs.Problems, x.inputs.Repeats = nil, Repeats{}
 	for _, p := range s.Inputs.Problems {
 		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
@@ -170,7 +169,7 @@ func (s *savedHead) restore() (*Data, error) {
 	servers, errServers := s.Servers.restore()
 	clients, errClients := s.Clients.restore()
 	x.servers, x.clients = servers, clients
-	return x, errors.Join(errServers, errClients, x.ids.read(&s.IDs), x.readSample(s), x.slowest.check(), x.largest.check(), x.inputs.check())
+	return x, errors.Join(errServers, errClients, x.ids.read(&s.IDs), x.readSample(s), x.largest.check(), x.inputs.check())
 }
 
 // insert adds a slice of a group.

@@ -79,7 +79,6 @@ func TestMergeErrors(t *testing.T) {
 	t.Parallel()
 	for want, other := range map[string]Options{
 		"the other by hour": {By: "hour"},
-		"the other the 5":   {Slowest: 5},
 	} {
 		err := readLog(t, eventLine, Options{}).Merge(readLog(t, eventLine, other))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -94,7 +93,7 @@ const (
 	small     = `{"by":"path","inputs":{"files":1,"bytes":2,"decisions":3,"other_lines":4,"problems":[],` +
 		`"repeats":{"count":0,"left_out":0,"reused_ids":0,"sample":0,"without_id":0},` +
 		`"gaps":{"without_time":0,"without_duration":0,"with_unreadable_metric":0,"with_hidden_result":0,"with_a_gap":0,"not_selected_without_time":0}},` +
-		`"sample_limit":4503599627370496,"slowest":{"limit":1},"tables":[{"table":"groups",` + tableJSON + `,{"table":"revisions",` + tableJSON + "]}\n" + sliceJSON + "\n"
+		`"sample_limit":4503599627370496,"tables":[{"table":"groups",` + tableJSON + `,{"table":"revisions",` + tableJSON + "]}\n" + sliceJSON + "\n"
 	sliceJSON = `{"table":"groups","key":"k","from":-20,"to":-19,"errors":[{"code":"internal_error","count":1}],"begin":-120000000000,"outcomes":[1,0,0,0,0,0],` +
 		`"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
 	stageJSON = `{"stage":"rego_query_eval","self":1000000000,"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[[0,1]]}`
@@ -106,7 +105,7 @@ func TestKeysBounded(t *testing.T) {
 	before := maxKeys
 	defer func() { maxKeys = before }()
 	maxKeys = 0
-	_, err := load(bytes.NewReader(packed(strings.Replace(small, `,"slowest"`, `,"ids":{"level":0,"list":[`+aKey+`]},"slowest"`, 1))))
+	_, err := load(bytes.NewReader(packed(strings.Replace(small, `,"tables"`, `,"ids":{"level":0,"list":[`+aKey+`]},"tables"`, 1))))
 	if err == nil || !strings.Contains(err.Error(), "more than 0") {
 		t.Error(err)
 	}
@@ -159,30 +158,25 @@ func TestLoadErrors(t *testing.T) {
 		{`"by":"path"`, `"by":"x"`, "unknown grouping"},
 		{`"by":"path"`, "\"by\":\"\xff\"", "UTF-8"},
 		{`"by":"path"`, `"by":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "damaged"},
-		{`limit":1`, `limit":1000001`, "at most 1000000"},
 		{`"from":-20`, `"from":7`, "times of group"},
 		{`{"table":"groups",`, `{"table":"paths",`, "other tables"},
 		{`"tables":[{"table":"groups",` + tableJSON + `,{"table":"revisions",` + tableJSON, `"tables":[`, "other tables"},
 		{`"table":"groups","key"`, `"table":"whole","key"`, `no table "whole"`},
-		{`,"slowest"`, `,"servers":{"list":[{"name":"b","from":0,"to":1},{"name":"a","from":0,"to":1}]},"slowest"`, "not in order"},
-		{`,"slowest"`, `,"clients":{"list":[{"name":"b","from":1,"to":0}]},"slowest"`, "of a server or client"},
+		{`,"tables"`, `,"servers":{"list":[{"name":"b","from":0,"to":1},{"name":"a","from":0,"to":1}]},"tables"`, "not in order"},
+		{`,"tables"`, `,"clients":{"list":[{"name":"b","from":1,"to":0}]},"tables"`, "of a server or client"},
 		{`"problems":[]`, `"problems":7`, "unmarshal JSON number into"},
-		{`,"slowest"`, `,"ids":{"level":65,"list":[]},"slowest"`, "from 0 to 64"},
-		{`,"slowest"`, `,"ids":{"level":0,"list":["MTIz"]},"slowest"`, "damaged"},
-		{`,"slowest"`, `,"ids":{"level":0,"list":["` + strings.Repeat("A", 20) + `AA=="]},"slowest"`, "invalid, or not in order"},
-		{`,"slowest"`, `,"ids":{"level":0,"list":["` + strings.Repeat("/", 20) + `/w=="]},"slowest"`, "invalid, or not in order"}, // its time
-		{`,"slowest"`, `,"ids":{"level":0,"list":[` + aKey + "," + aKey + `]},"slowest"`, "invalid, or not in order"},
-		{`,"slowest"`, `,"ids":{"level":64,"repeats":[{"count":0,"first":0,"last":0}],"list":[]},"slowest"`, "from 0 to 63"},
-		{`,"slowest"`, `,"ids":{"level":0,"repeats":[{"count":1,"first":1,"last":0}],"list":[]},"slowest"`, "1 decisions that repeat"},
-		{`,"slowest"`, `,"ids":{"without":-1,"level":0,"list":[]},"slowest"`, "-1 decisions that"},
-		{`{"limit":1`, `{"limit":1,"list":[{"outcome":0}]`, "no stages"},
-		{`{"limit":1`, `{"limit":1,"list":[{"outcome":6,"stages":[{"stage":"s","took":1}]}]`, "unknown outcome"},
-		{`{"limit":1`, `{"limit":1,"list":[{"outcome":4,"stages":[{"stage":"s","took":-1}]}]`, "took -1"},
-		{`{"limit":1`, `{"limit":1,"list":[{"stages":[{"stage":"s","took":1}]},{"stages":[{"stage":"s","took":1}]}]`, "2 of 1"},
-		{`,"slowest"`, `,"largest":{"count":1,"sizes":{"total":32768,"max":32768}},"slowest"`, "largest of 1 events"},
-		{`,"slowest"`, `,"largest":{"count":0,"sizes":{"total":32769,"max":32769}},"slowest"`, "largest of 0 events"},
-		{`,"slowest"`, `,"largest":{"count":1,"sizes":{"total":32769,"max":32770}},"slowest"`, "largest of 1 events"},
-		{`,"slowest"`, `,"largest":{"count":72057594037927937,"sizes":{"total":32769,"max":1}},"slowest"`, "largest of 72057594037927937"},
+		{`,"tables"`, `,"ids":{"level":65,"list":[]},"tables"`, "from 0 to 64"},
+		{`,"tables"`, `,"ids":{"level":0,"list":["MTIz"]},"tables"`, "damaged"},
+		{`,"tables"`, `,"ids":{"level":0,"list":["` + strings.Repeat("A", 20) + `AA=="]},"tables"`, "invalid, or not in order"},
+		{`,"tables"`, `,"ids":{"level":0,"list":["` + strings.Repeat("/", 20) + `/w=="]},"tables"`, "invalid, or not in order"}, // its time
+		{`,"tables"`, `,"ids":{"level":0,"list":[` + aKey + "," + aKey + `]},"tables"`, "invalid, or not in order"},
+		{`,"tables"`, `,"ids":{"level":64,"repeats":[{"count":0,"first":0,"last":0}],"list":[]},"tables"`, "from 0 to 63"},
+		{`,"tables"`, `,"ids":{"level":0,"repeats":[{"count":1,"first":1,"last":0}],"list":[]},"tables"`, "1 decisions that repeat"},
+		{`,"tables"`, `,"ids":{"without":-1,"level":0,"list":[]},"tables"`, "-1 decisions that"},
+		{`,"tables"`, `,"largest":{"count":1,"sizes":{"total":32768,"max":32768}},"tables"`, "largest of 1 events"},
+		{`,"tables"`, `,"largest":{"count":0,"sizes":{"total":32769,"max":32769}},"tables"`, "largest of 0 events"},
+		{`,"tables"`, `,"largest":{"count":1,"sizes":{"total":32769,"max":32770}},"tables"`, "largest of 1 events"},
+		{`,"tables"`, `,"largest":{"count":72057594037927937,"sizes":{"total":32769,"max":1}},"tables"`, "largest of 72057594037927937"},
 		{`,"begin"`, `,"sizes":{"total":1,"max":2},"begin"`, "can have these sizes"},
 		{`,"begin"`, `,"sizes":{"total":1,"max":1,"result":2},"begin"`, "can have these sizes"},
 		{`,"begin"`, `,"sizes":{"total":1},"begin"`, "can have these sizes"},
@@ -294,7 +288,7 @@ func TestReadSaved(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add(small)
 	for seed := range uint64(2) {
-		f.Add(savedJSON(f, readLog(f, newLogMaker(seed).log(300), Options{Slowest: int(2 * seed)})))
+		f.Add(savedJSON(f, readLog(f, newLogMaker(seed).log(300), Options{})))
 	}
 	f.Fuzz(func(t *testing.T, content string) {
 		x, err := load(bytes.NewReader(packed(content)))

@@ -33,7 +33,7 @@ const (
 	savedVersion = "1"
 )
 
-// Save writes x in the form that [Load] reads. It fails if the JSON is too large
+// Save writes x in the form that [Load] reads, without the slowest decisions. It fails if the JSON is too large
 // to be read.
 func (x *Data) Save(w io.Writer) error {
 	_, err := io.WriteString(w, savedMagic+savedVersion+"\n")
@@ -49,7 +49,7 @@ type limitedWriter struct {
 
 func (w *limitedWriter) Write(text []byte) (int, error) {
 	if w.left -= int64(len(text)); w.left < 0 {
-		return 0, errors.New("the report is too large to save: save parts of the logs, or use another --by or a lower --slowest")
+		return 0, errors.New("the report is too large to save: save parts of the logs, or use another --by")
 	}
 	return w.to.Write(text)
 }

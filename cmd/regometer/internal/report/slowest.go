@@ -6,8 +6,6 @@ package report
 import (
 	"bytes"
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
@@ -17,8 +15,8 @@ import (
 // slowest holds the slowest decisions. The result does not depend on the order
 // in which decisions are added and merged.
 type slowest struct {
-	Limit int            `json:"limit"`
-	Kept  []SlowDecision `json:"list,omitempty"` // up to 2*Limit while decisions are added
+	Limit int
+	Kept  []SlowDecision // up to 2*Limit while decisions are added
 
 	least int64 // the time that a decision must take to be kept
 }
@@ -69,27 +67,6 @@ func (s *slowest) cut() {
 	if n := len(s.Kept); n > 0 && n == s.Limit {
 		s.least = s.Kept[n-1].Took
 	}
-}
-
-// check checks decisions of a file, and sets their durations.
-func (s *slowest) check() error {
-	if s.Limit < 0 || s.Limit > maxSlowest || len(s.Kept) > s.Limit {
-		return fmt.Errorf("it has %d of %d slowest decisions: at most %d are allowed", len(s.Kept), s.Limit, maxSlowest)
-	}
-	for i := range s.Kept {
-		d := &s.Kept[i]
-		if len(d.Stages) == 0 || d.Outcome != d.Outcome.Valid() {
-			return errors.New("a slow decision has no stages, or an unknown outcome")
-		}
-		for _, t := range d.Stages {
-			if t.Took < 0 {
-				return fmt.Errorf("a decision took %d ns in stage %.80q", t.Took, t.Stage)
-			}
-		}
-		d.Took = d.Stages[0].Took
-	}
-	s.cut()
-	return nil
 }
 
 // compareSlow compares all fields that can differ. The slowest come first.

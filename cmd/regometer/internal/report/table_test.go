@@ -61,7 +61,7 @@ func TestRestOfGroups(t *testing.T) {
 	log := `{"decision_id":"1","path":"a","input":{"roles":["r1","r2","r3"]},"result":true,"metrics":{"timer_x_ns":7,"timer_y_ns":7,"timer_z_ns":7}}`
 	for by, want := range map[string]string{
 		"input:roles": "3 of 4 groups are not shown: see",
-		"path": "1 of 2 groups are not shown. They have 1 decision and 0 % of the time: see",
+		"path":        "1 of 2 groups are not shown. They have 1 decision and 0 % of the time: see",
 	} {
 		r := readLog(t, log+`{"decision_id":"2","path":"b","metrics":{}}`, Options{By: by}).Report()
 		if got := tableOf(t, r, output.Options{Top: 1}); !strings.Contains(got, want) {
