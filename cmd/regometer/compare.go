@@ -27,15 +27,8 @@ func newCompareCommand() *cobra.Command {
 		Short: "Show what changed from one log to another: decisions and times",
 		Long: `Compares two decision logs, folders of logs, or reports that "regometer report --save"
 saved. The first line says whether decisions changed. For each path, the command prints
-the share of each outcome on both sides, and the change in percentage points. For each
-stage of a path it prints how the median and the p99 changed. All changes have confidence
-intervals. A change is "no difference" if it may be noise, or "too little data".
-
-Decisions of a minute resemble one another. The command therefore compares minutes, not
-decisions, and each side should cover half an hour or more. On average, at most one in
-twenty of the changes that it finds is noise. If nothing changed, at most one comparison
-in twenty finds a change. Look closer at fewer rows with --path: their intervals are
-narrower, and fewer paths have shorter slices of time.
+how the share of each outcome changed, and for each stage of a path the median and the
+p99, all with confidence intervals. Each side should cover half an hour or more.
 
 The values of --by input:FIELD and --by result:FIELD may be personal data. The output,
 also as annotations, then contains them.
@@ -44,8 +37,7 @@ With --fail-on, the exit status is 3 if the whole interval of a change is beyond
 threshold. A threshold for times has a quantile (p50, p90, p95, p99 or p99.9), a stage and
 a percentage. A threshold for decisions has an outcome (allowed, denied, other, undefined,
 error or cancelled) and percentage points. > stands for a rise, < for a fall. Without
-@PATH, a threshold is for each path. The exit status is 4 if one of the sides has no
-decisions.`,
+@PATH, a threshold is for each path. The status is 4 if a side has no decisions.`,
 		Example: `  regometer compare before/ after/
   regometer compare --fail-on 'denied>+5pp' --fail-on 'allowed@httpapi/authz<-5pp' before/ after/
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm

@@ -61,7 +61,7 @@ func TestCalls(t *testing.T) {
 		{"demo --keep TREE", exitFailure, "TREE is not empty: name a new or empty folder"},
 		{"report", exitUsage, "no decision logs: name files, folders, or - for standard input"},
 		{"report no-such.log", exitFailure, "no-such.log: no such file"},
-		{"report --by colour EMPTY", exitUsage, `unknown grouping "colour": use path, stage,`},
+		{"report --by colour EMPTY", exitUsage, `unknown grouping "colour": use path, bundle,`},
 		{"report --since tomorrow EMPTY", exitUsage, "or 90m for 90 minutes ago"},
 		{"report EMPTY", exitFailure, "there is no file in EMPTY"},
 		{"report TREE/go.mod", exitEmpty, "TREE/go.mod has no decision: it begins with: module"},

@@ -20,9 +20,8 @@ func newMergeCommand() *cobra.Command {
 		Long: `Reads reports that "regometer report --save" saved, on any number of machines, and
 prints the report of all their logs.
 
-All reports must be saved with the same --by. The command reads a file
-only once, even if the file is named twice. It fails if a file is damaged, or was saved
-in the format of another version. A finding says how many decisions several reports have.
+All reports must be saved with the same --by, by this version of regometer. A finding
+says how many decisions several reports have.
 
 ` + outputHelp,
 		Example: `  regometer merge monday.rgm tuesday.rgm

@@ -45,8 +45,7 @@ one in the log, or with --against with that of another policy, and shows which r
 lines take the time, and which ones no evaluation has reached. No server is asked or
 changed, and no built-in function gets a connection, unless --network allows it.
 
-The log can be whatever "regometer report" reads. Without --all, the command evaluates a
-sample of up to 20,000 decisions that stands for all, and times are estimates.
+Without --all, it evaluates a sample of up to 20,000 decisions that stands for all.
 
 With --fail-on, the exit status is 3 beyond a threshold. A threshold limits the decisions
 that are changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other,

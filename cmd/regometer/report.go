@@ -32,31 +32,23 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE|FOLDER|- ...",
 		Short: "Show where the time went, from OPA's decision logs",
-		Long: `Reads the decision logs of any OPA. It says first how much of them it could read, then
-prints findings, with remedies. Then it prints, for each decision path, how many
-decisions were allowed, denied, undefined or failed, and how long each stage took.
-
-A log can be what OPA uploads, prints to its console or writes with its file logger, in
-any wrapper of JSON, compressed, or in archives. The command recognises the form by the
-content. It reads folders with their subfolders, and a file only once. - is standard
-input. The command counts the problems of a log, shows the first ones with file and
-line, and reads the rest. After Ctrl-C the report has what was read until then.
+		Long: `Reads the decision logs of any OPA: what OPA uploads, prints to its console or writes with
+its file logger, in any wrapper of JSON, compressed, or in archives. It says first how
+much of them it could read, then prints findings, with remedies, then for each decision
+path how the decisions ended, and how long each stage took. It reads folders with their
+subfolders. - is standard input. After Ctrl-C the report has what was read until then.
 
 With --fail-on, the exit status is 3 if one of the named rules has a finding or did not
 run. --fail-on fault is for all rules, but not for their findings that are only for
-information (info). The status is 4 if the report has no decisions, except with
---allow-empty.
+information (info). The status is 4 if the report has no decisions.
 
---unique counts decisions with the same id, time and path once. Beyond 1,048,576
-decisions it misses some, and says how many. --by input:FIELD and --by result:FIELD
-group by a field, such as input:user, input:user.name or the JSON pointer
-input:/user/name. Its values may be personal data. Saved reports, pages, Parquet files
-and annotations then contain them.
+--by input:FIELD and --by result:FIELD group by a field, such as input:user.name or the
+JSON pointer input:/user/name. Its values may be personal data. Saved reports, pages,
+Parquet files and annotations then contain them.
 
 ` + outputHelp + `
 
-Percentiles are within 1.1 % of the exact ones. Counts, sums, minima and maxima are
-exact. Times are in UTC. JSON has durations in nanoseconds.`,
+See ` + text.Documents + `report.md for the meaning of all figures.`,
 		Example: `  regometer report decisions.log
   regometer report --top 5 --slowest 10 /var/log/opa
   regometer report --by label:id --since 24h logs
