@@ -10,7 +10,7 @@ UPSTREAM ?=
 SOAK ?=
 BENCHFLAGS ?=
 FINDINGSFLAGS ?= -seeds 3 -healthy 1
-PLATFORMS ?=
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 VERSION ?=
 CONSUMERS ?=
 WITH_OPA := {{if eq .Name "main"}}{{range .Deps}}{{if eq . "github.com/open-policy-agent/opa/v1/metrics"}}{{$$.ImportPath}}{{end}}{{end}}{{end}}
@@ -22,7 +22,8 @@ DUCKDB := duckdb-cli==1.5.6
 
 # All packages of all modules that go.work lists, the folders of these modules,
 # and the folders of the modules that go.work does not list.
-ALL := github.com/regometer/regometer/...
+OWN := github.com/regometer/regometer
+ALL := $(OWN)/...
 MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
 OUTSIDE := e2e e2e/extauthz
 
@@ -201,9 +202,41 @@ vulncheck: ## Look up the modules' dependencies in Go's database of vulnerabilit
 	@failed=0; for dir in $(MODULES) $(OUTSIDE:%=$(CURDIR)/%); do echo "$${dir#$(CURDIR)/}"; \
 		(cd "$$dir" && GOWORK=off $(GO) run $(VULNCHECK) ./...) || failed=1; done; exit $$failed
 
+##### Releases
+
+# The go command gets our modules by the tags of this checkout, as it will get
+# them from GitHub. They go to a module cache of their own, and other modules come
+# from the user's.
+define released
+[ -n "$(VERSION)" ] || { echo "say which version: VERSION=v0.1.0" >&2; exit 1; }; \
+temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
+export GOPROXY="file://$$($(GO) env GOMODCACHE)/cache/download,$$($(GO) env GOPROXY)" GOWORK=off \
+	GOMODCACHE="$$temp/modules" GOFLAGS='-trimpath -modcacherw' GOPRIVATE=$(OWN) GIT_CONFIG_COUNT=1 \
+	GIT_CONFIG_KEY_0='url.file://$(CURDIR).insteadOf' GIT_CONFIG_VALUE_0=https://$(OWN)
+endef
+
+# A module's checksum covers its own files alone. So each module gets a commit and
+# a tag after those that it requires. bench is not published, but requires others.
+.PHONY: release
+release: ## Commit and tag all modules as VERSION, each with the checksums of those that it requires
+	@$(released); edits=(-fmt); for module in . prom opa cmd/regometer bench; do \
+		$(GO) mod edit -C "$$module" "$${edits[@]}"; $(GO) mod tidy -C "$$module"; \
+		path=$${module#.}; tag=$${path:+$$path/}$(VERSION); path=$(OWN)$${path:+/$$path}; \
+		git commit -q --all --allow-empty -m "Release $$tag"; git tag "$$tag"; \
+		edits+=("-dropreplace=$$path" "-require=$$path@$(VERSION)"); \
+	done
+
 .PHONY: dist
 dist: ## Build the programs of VERSION into dist/VERSION: a quarter of an hour; PLATFORMS=linux/amd64 makes it minutes
-	$(GO) run ./bench/project/release dist "$(VERSION)" $(PLATFORMS)
+	@$(released); rm -rf dist/$(VERSION); mkdir -p dist/$(VERSION); cd dist/$(VERSION); \
+	export REGOMETER_CACHE="$$temp/cache"; GOPATH="$$temp" $(GO) install $(OWN)/cmd/regometer@$(VERSION); \
+	for platform in $(PLATFORMS); do \
+		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT= GOFIPS140=off; \
+		suffix=_$${GOOS}_$$GOARCH; [ $$GOOS != windows ] || suffix+=.exe; \
+		GOPATH="$$temp/$$platform" $(GO) install $(OWN)/cmd/regometer@$(VERSION); \
+		find "$$temp/$$platform/bin" -type f -exec cp {} "regometer$$suffix" \;; \
+		"$$temp/bin/regometer" build -o "opa$$suffix"; \
+	done
 	cd "dist/$(VERSION)" && for program in *; do \
 		$(GO) run $(BILLMAKER) bin -json -std -noserial -notimestamp -output "$$program.cdx.json" "$$program"; done && \
 		sha256sum * >SHA256SUMS

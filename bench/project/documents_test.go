@@ -147,7 +147,7 @@ func TestDocumentsCommands(t *testing.T) {
 					script = fmt.Sprintf("go mod init example.com/app\ncp '%s/opa/examples/embed/main.go' .\n%sgo run . >&2\ngo list -m -f '{{.Version}}' %s",
 						checkout, script, opaPath)
 					var opa string
-					opa, err = measure.Run(t.Context(), io.Discard, t.TempDir(), slices.Concat(env, release.Env, []string{"GOSUMDB=off"}), "bash", "-c", script)
+					opa, err = measure.Run(t.Context(), io.Discard, t.TempDir(), slices.Concat(env, release.env, []string{"GOSUMDB=off"}), "bash", "-c", script)
 					if err == nil && semver.Compare(strings.TrimSpace(opa), newest) < 0 {
 						t.Errorf("the module has OPA %q", opa)
 					}
