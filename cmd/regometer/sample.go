@@ -68,7 +68,6 @@ The forms:
 	sizeFlag(cmd, &o.EventBytes, 0, "event-size", "approximate `size` of an event, such as 8KB; the input fills it up")
 	flags.IntVar(&o.Paths, "paths", 10, "number of decision paths")
 	flags.Float64Var(&o.Rate, "rate", 500, "decisions a second")
-	flags.Float64Var(&o.Drift, "drift", 0, "how much latencies differ from minute to minute: 0 to 2")
 	flags.StringVar(&slower, "slower", "", "make a stage of the first path slower after a time: `STAGE=FACTOR@AFTER`")
 	flags.Uint64Var(&o.Seed, "seed", 1, "random `number`: each gives another log of the same kind")
 	cmd.MarkFlagsMutuallyExclusive("size", "decisions")

@@ -58,7 +58,7 @@ func reportOf(t testing.TB, log string) *report.Report {
 func example(t testing.TB) *report.Report {
 	var log strings.Builder
 	if err := samplelog.Write(&log, samplelog.Options{
-		Decisions: 20_000, Seed: 1, Start: start, Rate: 20_000 / 10_800., Paths: 6, Drift: 0.2,
+		Decisions: 20_000, Seed: 1, Start: start, Rate: 20_000 / 10_800., Paths: 6,
 		Revisions: [2]string{"2026-03-01.1", "2026-03-03.1"},
 		Slower:    &samplelog.Slower{Stage: "rego_query_eval", Factor: 2.5, After: 2 * time.Hour},
 	}); err != nil {

@@ -94,12 +94,6 @@ var profiles = []profile{
 		"[]",
 		"null",
 	}},
-	{outcome.AllData, 0, 1, lognormal{200_000, 0.5}, []string{
-		`{"path":"roles/are/no/path","roles":{"alice":["admin"]}}`,
-	}},
-	{"system/main", 100, 4, lognormal{300_000, 0.8}, []string{
-		`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":""}}`,
-	}},
 }
 
 // profileOf returns the profile of the path at an index. Paths beyond profiles
@@ -145,18 +139,15 @@ type writer struct {
 	inputs    []string
 	parseTime lognormal
 	pause     lognormal
-	inArray   int // bytes of events in the array that is open
-
-	elapsed    time.Duration // since the start
-	waves      *rand.Rand
-	minute     time.Duration // minutes since the start that the waves have taken
-	load, slow float64       // logarithms to base 2 of factors
+	elapsed   time.Duration // since the start
 }
 
 func newWriter(o Options) *writer {
+	const around = 500 // bytes of an event without its input
+	size := int(max(o.EventBytes-around, 0))
 	w := &writer{
-		Options: o, Rand: newRandom(o.Seed, 1), waves: newRandom(o.Seed, 2), inputs: o.newInputs(), minute: -1,
-		parseTime: lognormal{inputParseTime.median + 9*float64(o.inputBytes()), inputParseTime.spread},
+		Options: o, Rand: newRandom(o.Seed, 1), inputs: newInputs(newRandom(o.Seed, 2), size),
+		parseTime: lognormal{inputParseTime.median + 9*float64(size), inputParseTime.spread},
 		pause:     lognormal{1e9 / o.Rate / 2.61, 2}, // 2.61 is mean/median of this spread
 	}
 	w.paths = rand.NewZipf(w.Rand, 1.001, 1, uint64(o.Paths-1))
@@ -174,9 +165,9 @@ func (w *writer) uuid() string {
 // oneIn returns true once in n.
 func (w *writer) oneIn(n int) bool { return w.IntN(n) == 0 }
 
-// span draws a duration in ns. The logarithm of a factor is to base 2.
-func (w *writer) span(d lognormal, factor float64) int64 {
-	return max(1, int64(d.median*math.Exp2(factor+d.spread*w.NormFloat64())))
+// span draws a duration in ns.
+func (w *writer) span(d lognormal) int64 {
+	return max(1, int64(d.median*math.Exp2(d.spread*w.NormFloat64())))
 }
 
 // draw draws the next event.
@@ -184,19 +175,14 @@ func (w *writer) draw() {
 	w.profile = profileOf(int(w.paths.Uint64()))
 	server, id, client := w.IntN(servers), w.uuid(), w.Uint32()
 	w.requests[server]++
+	w.elapsed += time.Duration(w.span(w.pause))
 	w.event = event{
-		Labels: map[string]string{"id": w.ids[server], "version": "1.22.0"}, DecisionID: id, Timestamp: w.next(), RequestID: w.requests[server],
+		Labels: map[string]string{"id": w.ids[server], "version": "1.22.0"}, DecisionID: id, Timestamp: w.Start.Add(w.elapsed), RequestID: w.requests[server],
 		RequestedBy: fmt.Sprintf("10.%d.3.%d:%d", client>>28, client>>20&0xff, 32768+client&0x7fff), // an ephemeral port
 	}
-	if w.oneIn(4) {
-		w.event.TraceID = fmt.Sprintf("%016x%016x", w.Uint64(), w.Uint64())
-		w.event.SpanID = w.event.TraceID[16:]
-	}
-	switch w.path {
-	case outcome.Query:
+	if w.path == outcome.Query {
 		w.event.Query = `data.users[user].tenant == "acme"`
-	case outcome.AllData:
-	default:
+	} else {
 		w.event.Path = w.path
 		w.event.Input = json.RawMessage(fmt.Sprintf(`{"number":%d,%s`, w.event.RequestID, w.inputs[w.IntN(maxInputs)%len(w.inputs)]))
 	}
@@ -211,17 +197,6 @@ func (w *writer) draw() {
 	w.drawMetrics()
 }
 
-// next returns the time of the next decision. Factors change from minute to
-// minute, and neighbouring minutes have similar ones.
-func (w *writer) next() time.Time {
-	w.elapsed += time.Duration(w.span(w.pause, w.load))
-	for ; w.minute < w.elapsed/time.Minute; w.minute++ {
-		w.load = 0.9*w.load + 0.436*0.5*w.waves.NormFloat64()
-		w.slow = 0.9*w.slow + 0.436*w.Drift*w.waves.NormFloat64()
-	}
-	return w.Start.Add(w.elapsed)
-}
-
 func (w *writer) drawOutcome() {
 	switch fate := w.IntN(1024); {
 	case fate < w.failed:
@@ -234,9 +209,6 @@ func (w *writer) drawOutcome() {
 		w.event.Erased = []string{"/result"}
 	default:
 		w.event.Result = json.RawMessage(w.results[w.IntN(len(w.results))])
-		if w.event.Input != nil && w.oneIn(200) {
-			w.event.Erased = []string{"/input/password"}
-		}
 	}
 }
 
@@ -257,7 +229,7 @@ func (w *writer) drawMetrics() {
 		m["counter_server_query_cache_hit"] = hit
 	}
 
-	own, inEval := w.span(w.eval, w.slow), w.put(resolve, resolveTime)
+	own, inEval := w.span(w.eval), w.put(resolve, resolveTime)
 	switch {
 	case w.path != payments:
 	case w.oneIn(4): // the answer is not in the cache of http.send
@@ -270,24 +242,14 @@ func (w *writer) drawMetrics() {
 		inEval += w.put(httpSend, cachedTime)
 	}
 	within += w.set(eval, own+inEval)
-	if w.oneIn(1000) { // asked for with ?instrument
-		for name, part := range map[string]int64{"eval_op_plug": own/8 + 1, "eval_op_rule_index": own/16 + 1} {
-			w.set(name, part)
-			m["histogram_"+name] = map[string]int64{ // OPA's summary of a single value
-				"75%": part, "90%": part, "95%": part, "99%": part, "99.9%": part, "99.99%": part,
-				"count": 1, "max": part, "mean": part, "median": part, "min": part, "stddev": 0,
-			}
-		}
-		m["counter_eval_op_base_cache_hit"], m["counter_eval_op_base_cache_miss"] = own%7, 1
-	}
-	w.set(handler, within+w.span(handlerTime, w.slow))
+	w.set(handler, within+w.span(handlerTime))
 	if isQuery || w.oneIn(500) { // not stopped when it is logged
 		w.event.Metrics["timer_"+handler+"_ns"] = 0
 	}
 }
 
 // put draws a timer, and returns it.
-func (w *writer) put(stage string, from lognormal) int64 { return w.set(stage, w.span(from, w.slow)) }
+func (w *writer) put(stage string, from lognormal) int64 { return w.set(stage, w.span(from)) }
 
 // set sets a timer, and returns it.
 func (w *writer) set(stage string, ns int64) int64 {
@@ -298,26 +260,16 @@ func (w *writer) set(stage string, ns int64) int64 {
 	return ns
 }
 
-const (
-	minEventBytes = 400     // no event is shorter
-	poolBytes     = 8 << 20 // limits the bytes of all inputs, unless 3 inputs need more
-	maxInputs     = 256
-)
-
-// inputBytes returns the average size of an input.
-func (o Options) inputBytes() int {
-	const around = 500 // bytes of an event without its input
-	return int(max(o.EventBytes-around, 0))
-}
-
-// newInputs returns the inputs of all events.
-func (o Options) newInputs() (all []string) {
-	r, size := newRandom(o.Seed, 3), o.inputBytes()
+// newInputs returns the inputs of all events, of about this size.
+func newInputs(r *rand.Rand, size int) (all []string) {
+	const poolBytes = 8 << 20 // limits the bytes of all inputs, unless 3 inputs need more
 	for range min(max(poolBytes/max(size, 1), 3), maxInputs) {
 		all = append(all, newInput(r, size*3/4+r.IntN(size/2+1)))
 	}
 	return all
 }
+
+const maxInputs = 256
 
 // decoys are keys of an event and text that looks like one. Long inputs have
 // them.

@@ -13,8 +13,6 @@ import (
 type event struct {
 	Labels         map[string]string `json:"labels"`
 	DecisionID     string            `json:"decision_id"`
-	TraceID        string            `json:"trace_id,omitempty"`
-	SpanID         string            `json:"span_id,omitempty"`
 	Bundles        map[string]bundle `json:"bundles,omitempty"`
 	Path           string            `json:"path,omitempty"`
 	Query          string            `json:"query,omitempty"`
@@ -34,14 +32,13 @@ type bundle struct {
 }
 
 // Forms are the names of all forms.
-var Forms = []string{"console", "cri", "docker", "kubectl", "ndjson", "spaced", "upload"}
+var Forms = []string{"console", "cri", "docker", "ndjson"}
 
 // text returns the event in its form, without a container. OPA's logger sorts all
-// fields. Uploads have those of its EventV1 in order.
+// fields. Log shippers have those of its EventV1 in order.
 func (w *writer) text() []byte {
 	text := unescaped(&w.event)
-	switch w.Form {
-	case "ndjson", "spaced", "upload":
+	if w.Form == "ndjson" {
 		return text
 	}
 	var fields map[string]json.RawMessage
@@ -72,31 +69,14 @@ func quoted(text string) string {
 
 // wrap returns an event as the log's container has it.
 func (w *writer) wrap(text []byte) (wrapped string) {
-	switch w.Form {
-	case "upload":
-		wrapped = "," + string(text)
-		if w.inArray == 0 {
-			wrapped = "[" + string(text)
-		}
-		const arrayBytes = 256 << 10 // OPA uploads about 32 KiB, compressed
-		if w.inArray += len(text); w.inArray > arrayBytes {
-			wrapped += w.closeArray()
-		}
-		return wrapped
-	case "spaced":
-		var b bytes.Buffer
-		_ = json.Indent(&b, text, "", "") // it was written as JSON
-		text = bytes.ReplaceAll(b.Bytes(), []byte("\n"), []byte(" "))
-	case "kubectl":
-		wrapped = "[pod/opa-6c9f7d8b5-x2v4q/opa] "
-	case "docker", "cri":
-		const partBytes = 16 << 10 // where docker and containerd split a line
-		for ; len(text) > partBytes; text = text[partBytes:] {
-			wrapped += w.contained(string(text[:partBytes]), "P")
-		}
-		return wrapped + w.contained(string(text), "F")
+	if w.Form != "docker" && w.Form != "cri" {
+		return string(text) + "\n"
 	}
-	return wrapped + string(text) + "\n"
+	const partBytes = 16 << 10 // where docker and containerd split a line
+	for ; len(text) > partBytes; text = text[partBytes:] {
+		wrapped += w.contained(string(text[:partBytes]), "P")
+	}
+	return wrapped + w.contained(string(text), "F")
 }
 
 // contained returns a part of a line as docker or containerd writes it. The tag
@@ -110,13 +90,4 @@ func (w *writer) contained(text, tag string) string {
 		text += "\n"
 	}
 	return `{"log":` + quoted(text) + `,"stream":"stderr","time":"` + at + `"}` + "\n"
-}
-
-// closeArray returns the end of an array that is open.
-func (w *writer) closeArray() string {
-	if w.inArray == 0 {
-		return ""
-	}
-	w.inArray = 0
-	return "]"
 }

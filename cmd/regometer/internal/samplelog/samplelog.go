@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -31,14 +32,9 @@ type Options struct {
 	// Start is the time of the first decision. The default is 2026-01-02 03:04:05
 	// UTC.
 	Start time.Time
-	// Rate is the average number of decisions a second, at most 1,000,000.
-	// Decisions come in bursts, and some minutes have more than others. The
+	// Rate is the average number of decisions a second, which come in bursts. The
 	// default is 500.
 	Rate float64
-	// Drift says how much latencies differ from minute to minute, for all stages
-	// alike: the standard deviation of a factor's logarithm to base 2, from 0 to
-	// 2. Neighbouring minutes have similar factors.
-	Drift float64
 	// Form is one of Forms. The default is "ndjson".
 	Form string
 	// EventBytes is the approximate size of an event before a container wraps it,
@@ -76,8 +72,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Start = cmp.Or(o.Start, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).UTC()
 	o.Rate = cmp.Or(o.Rate, 500)
 	o.Paths = cmp.Or(o.Paths, 10)
-	const years = 50 * 365 * 24 * 3600 // in seconds, the longest time that a log covers
-	o.Slower = cmp.Or(o.Slower, &Slower{handler, 1, years * time.Second})
+	o.Slower = cmp.Or(o.Slower, &Slower{handler, 1, math.MaxInt64})
 	switch {
 	case (o.Size > 0) == (o.Decisions > 0) || o.Size < 0 || o.Decisions < 0:
 		return o, errors.New("set either --size or --decisions to more than 0")
@@ -85,21 +80,14 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("invalid --form %q: use one of %s", o.Form, strings.Join(Forms, ", "))
 	case !slices.Contains(firstPathStages, o.Slower.Stage):
 		return o, fmt.Errorf("invalid --slower: the first path has no stage %q: use one of %s", o.Slower.Stage, strings.Join(firstPathStages, ", "))
-	}
-	for _, bound := range []struct {
-		option           string
-		value, low, high float64
-	}{
-		{"--rate", o.Rate, float64(max(o.Decisions, o.Size/minEventBytes, 1)) / years, 1e6},
-		{"--drift", o.Drift, 0, 2},
-		{"--event-size", float64(o.EventBytes), 0, 64 << 20},
-		{"--paths", float64(o.Paths), 1, 1e6},
-		{"factor of --slower", o.Slower.Factor, 1, 1000},
-		{"time of --slower", o.Slower.After.Seconds(), 0, years},
-	} {
-		if !(bound.value >= bound.low && bound.value <= bound.high) { // also if it is not a number
-			return o, fmt.Errorf("invalid %s %v: it must be from %.3g to %.3g", bound.option, bound.value, bound.low, bound.high)
-		}
+	case !(o.Slower.Factor >= 1 && o.Slower.Factor <= 1000): // also if it is not a number
+		return o, fmt.Errorf("invalid factor of --slower %v: it must be from 1 to 1,000", o.Slower.Factor)
+	case !(o.Rate >= 0.01 && o.Rate <= 1e6): // else the times leave the years that have four digits
+		return o, fmt.Errorf("invalid --rate %v: it must be from 0.01 to 1,000,000", o.Rate)
+	case o.Paths < 1 || o.Paths > 1e6:
+		return o, fmt.Errorf("invalid --paths %d: it must be from 1 to 1,000,000", o.Paths)
+	case o.EventBytes > 64<<20:
+		return o, fmt.Errorf("invalid --event-size %d: it must be at most 64 MiB", o.EventBytes)
 	}
 	return o, nil
 }
@@ -118,6 +106,5 @@ func Write(out io.Writer, o Options) error {
 		written += len(text)
 		_, err = to.WriteString(text)
 	}
-	_, _ = to.WriteString(w.closeArray()) // Flush returns its error
 	return cmp.Or(err, to.Flush())
 }
