@@ -54,24 +54,8 @@ var costKinds = []struct {
 
 func formatMicroseconds(n float64) string { return text.Duration(1000 * n) }
 
-// A cost is the cost of a decision, as the median over all rounds.
-type cost struct {
-	unmodified, dropIn float64
-	ratio, least, most float64      // of the medians, and the least and the most of all rounds
-	rounds             [2][]float64 // of each server
-}
-
-// summarize sets the medians and the ratios.
-func (c *cost) summarize() {
-	median := func(rounds []float64) float64 { return slices.Sorted(slices.Values(rounds))[len(rounds)/2] }
-	ours, theirs := c.rounds[0], c.rounds[unmodified]
-	var ratios []float64
-	for i := range ours {
-		ratios = append(ratios, ours[i]/theirs[i])
-	}
-	c.dropIn, c.unmodified = median(ours), median(theirs)
-	c.ratio, c.least, c.most = c.dropIn/c.unmodified, slices.Min(ratios), slices.Max(ratios)
-}
+// A cost is the cost of a decision on each server.
+type cost [len(serverNames)]float64
 
 // A load sends the same requests to all servers in turns.
 type load struct {
@@ -80,39 +64,33 @@ type load struct {
 	requests int // to each server
 }
 
-// rounds is the number of measured rounds. It is odd, so that one of them is
-// the median.
-const rounds = 7
-
-// run keeps each server busy for about the duration and returns the costs. The
-// costs leave out a first round, which warms the servers up. A round includes a
+// run keeps each server busy for about the duration, and returns the costs. They
+// leave out the first part of it, which warms the servers up, and include a
 // scrape of /metrics, which costs as much as a few decisions.
 func (l *load) run(ctx context.Context, each time.Duration) ([]cost, error) {
-	all := make([]cost, len(costKinds))
-	var before [][]float64
-	for range 1 + rounds {
-		start, requests := time.Now(), l.requests
-		for l.requests == requests || time.Since(start) < each*time.Duration(len(l.servers))/(1+rounds) {
-			if err := l.sendBlock(ctx); err != nil {
-				return nil, err
-			}
-		}
-		after, err := l.used(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for server := range before {
-			for kind := range all {
-				one := (after[server][kind] - before[server][kind]) / float64(l.requests-requests)
-				all[kind].rounds[server] = append(all[kind].rounds[server], one)
-			}
-		}
-		before = after
+	all := each * time.Duration(len(l.servers))
+	if err := l.send(ctx, all/8); err != nil {
+		return nil, err
 	}
-	for i := range all {
-		all[i].summarize()
+	before, err := l.used(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	warm := l.requests
+	if err := l.send(ctx, all-all/8); err != nil {
+		return nil, err
+	}
+	after, err := l.used(ctx)
+	if err != nil {
+		return nil, err
+	}
+	costs := make([]cost, len(costKinds))
+	for kind := range costs {
+		for i := range l.servers {
+			costs[kind][i] = (after[i][kind] - before[i][kind]) / float64(l.requests-warm)
+		}
+	}
+	return costs, nil
 }
 
 // used returns the costs of each server since its start, by kind.
@@ -132,6 +110,15 @@ func (l *load) used(ctx context.Context) (used [][]float64, err error) {
 		}
 	}
 	return used, nil
+}
+
+// send sends blocks of the workload for about the duration, at least one.
+func (l *load) send(ctx context.Context, duration time.Duration) error {
+	for start := time.Now(); ; {
+		if err := l.sendBlock(ctx); err != nil || time.Since(start) >= duration {
+			return err
+		}
+	}
 }
 
 // sendBlock sends a block of the workload to each server. The servers take

@@ -43,13 +43,11 @@ func runFakes(ctx context.Context, t *testing.T, ours, theirs string, c Config) 
 func TestRun(t *testing.T) {
 	text, err := runFakes(t.Context(), t, "good", "wasteful", Config{Duration: time.Millisecond, Keep: filepath.Join(t.TempDir(), "keep")})
 	for _, want := range []string{
-		"OPA 1.2.3 with Regometer answered 800 requests",
+		"OPA 1.2.3 with Regometer answered 200 requests",
 		"\nx ", // the path
 		"\nWHICH RULES TAKE IT, by a replay of the log: ",
-		"\nallowed                     800          800\n",
-		"\nin rego_query_eval  800, 800 µs  800, 800 µs\n",
-		"\ntime in the handler     1.00 s      1.00 s   1.00   1.00 to 1.00\n",
-		"\nallocated              1.00 KB     4.00 KB   0.25   0.25 to 0.25\n",
+		"\ntime in the handler     1.00 s      1.00 s   1.00\n",
+		"\nallocated              1.00 KB     4.00 KB   0.25\n",
 	} {
 		if err != nil || !strings.Contains(text, want) {
 			t.Errorf("%v; %q is missing in\n%s", err, want, text)
