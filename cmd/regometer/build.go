@@ -39,6 +39,8 @@ reads. The command keeps the binary until OPA, Regometer or Go changes, or until
 has used it for a week. The first build takes a few minutes. The drop-in is tested with
 OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. The command refuses older releases and warns about newer ones.
 
+The variables GOOS, GOARCH and such as GOARM name another platform, as for go build.
+
 --upstream builds OPA with the series of small changes that is proposed to its
 maintainers, or only the first N steps, instead of the drop-in and the plugin.
 --write-source writes OPA's source with the parts of Regometer to a new or empty folder,
@@ -54,7 +56,7 @@ go to go build. See ` + text.Documents + `embedding.md.
 ` + outputHelp,
 		Example: `  regometer build -o opa
   regometer build --opa 1.4.0 -o opa-1.4.0
-  regometer build --opa ../opa --platform linux/arm64 -o opa
+  GOOS=linux GOARCH=arm64 regometer build --opa ../opa -o opa
   regometer build --unmodified -o opa-as-it-is
   regometer build --upstream=3 -o opa-three-steps
   regometer build --opa ../opa --write-source ../opa-with-regometer
@@ -66,7 +68,6 @@ go to go build. See ` + text.Documents + `embedding.md.
 			}
 			return checkProgram(cmd, args, "opa", "upstream", "unmodified", "write-source")
 		},
-		PreRunE: func(*cobra.Command, []string) error { return opabuild.CheckPlatform(o.Platform) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			o.Progress = cmd.ErrOrStderr()
@@ -106,7 +107,6 @@ go to go build. See ` + text.Documents + `embedding.md.
 	addChdirFlag(cmd, &o.Dir, "go build")
 	addPartFlags(cmd, &o, "build")
 	addUpstreamFlag(cmd, &o.Upstream)
-	cmd.Flags().StringVar(&o.Platform, "platform", "", "`platform` to build for, such as linux/arm64 (default that of GOOS and GOARCH)")
 	cmd.Flags().StringVar(&source, "write-source", "", "new or empty `folder` for the source, which is not built")
 	cmd.MarkFlagsMutuallyExclusive("write-source", "output")
 	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified")

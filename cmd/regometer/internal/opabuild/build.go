@@ -54,9 +54,6 @@ type Options struct {
 	Local bool
 	// NoWasm builds OPA without the tag opa_wasm, and so without WebAssembly.
 	NoWasm bool
-	// Platform is the platform to build for, such as "linux/arm64" or
-	// "linux/arm/v6". "" is the platform of GOOS and GOARCH.
-	Platform string
 	// Progress receives a line now and then, and warnings. nil is silent.
 	Progress io.Writer
 
@@ -226,43 +223,22 @@ func Build(ctx context.Context, o Options) (path string, err error) {
 // folder. It compiles nothing. The source is a whole module, for people with a
 // build of their own.
 func WriteSource(ctx context.Context, o Options, dir string) error {
-	if err := checkEmpty(dir); err != nil {
-		return err
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is not empty: name a new or empty folder", dir))
 	}
 	p, err := openOPA(ctx, o)
 	if err != nil {
-		return err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
 	p.sourceOnly = true
 	if err := p.buildOPA(ctx, "", ""); err != nil {
 		return err
 	}
-	// A folder beside the output is on the same file system.
-	temp, err := os.MkdirTemp(filepath.Dir(dir), ".regometer-*.tmp")
-	if err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return withHint(err)
 	}
-	defer os.RemoveAll(temp)
-	if err := errors.Join(os.Chmod(temp, 0o755), copyTree(ctx, temp, p.tree)); err != nil {
-		return withHint(err)
-	}
-	if err := checkEmpty(dir); err != nil {
-		return err
-	}
-	_ = os.Remove(dir) // Windows renames to no folder that exists
-	return withHint(os.Rename(temp, dir))
-}
-
-// checkEmpty returns an error unless dir is a new or an empty folder.
-func checkEmpty(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
-		return errors.Join(err, fmt.Errorf("%s is not empty: name a new or empty folder", dir))
-	}
-	return nil
+	return withHint(copyTree(ctx, dir, p.tree))
 }
 
 // openOPA finds OPA's source and the settings of its build.
@@ -278,11 +254,6 @@ func openOPA(ctx context.Context, o Options) (p *Program, err error) {
 	if info, ok := debug.ReadBuildInfo(); ok && o.Local {
 		p.flags.all, p.added = localSettings(info.Settings)
 	}
-	target, err := platformEnv(o.Platform)
-	if err != nil {
-		return nil, err
-	}
-	p.added = append(p.added, target...)
 	if p.env, err = goEnv(ctx, gotool.Command{Env: p.added}); err != nil {
 		return nil, err
 	}
@@ -448,7 +419,6 @@ func (p *Program) attempt(ctx context.Context, binary string, r Record) error {
 	name := p.source.name
 	if !p.self {
 		name = p.main.ImportPath
-		p.compareModules(ctx, s)
 	}
 	if p.sourceOnly {
 		p.progress.printf("writing the source of OPA %s %s", p.version, what)

@@ -92,12 +92,6 @@ func TestBuild(t *testing.T) {
 	if path := checkBuild(t, "again", dir, a, "1.5.0  A"); path != first {
 		t.Errorf("another path: %s", path)
 	}
-	// A damaged binary is built again, with a warning.
-	if err := os.Truncate(first, 1000); err != nil {
-		t.Fatal(err)
-	}
-	checkBuild(t, "damaged", dir, a, "1.5.0  A", "warning: the binary in the cache is damaged", built)
-
 	// Each side, and the choice between them, makes a new binary.
 	checkBuild(t, "another drop-in", dir, b, "1.5.0  B", built)
 	plain := checkBuild(t, "unmodified", dir, parts{}, "1.5.0  OPA", " as it is;", "built\n")

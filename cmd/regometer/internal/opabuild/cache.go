@@ -7,16 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
-
-	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
 )
 
 // The cache folder holds
@@ -24,7 +20,6 @@ import (
 //	bin/<key>/opa        finished binaries
 //	trees/<key>/opa      patched copies of OPA's source
 //	trees/<key>/work-*   files of a build with the copy, while it runs
-//	*/<key>/sum          the checksum of the finished file or folder
 //	new-bin/, new-trees/ the binary or the copy that is being made
 //	verify/              temporary files of the verification that runs
 //	*.lock               held by the process that works in the folder of that
@@ -69,25 +64,22 @@ func openCache() (cache, error) {
 }
 
 // get returns the path of an entry's file or folder, and marks it as used. If
-// the entry is missing or has changed, make must create the file or folder. It
-// may use the scratch folder, which is removed afterwards.
+// the entry is missing, make must create the file or folder. It may use the
+// scratch folder, which is removed afterwards.
 func (c cache) get(ctx context.Context, s store, key, name string, p progress, make func(scratch, to string) error) (string, error) {
 	found := filepath.Join(c.dir, string(s), key, name)
-	if findEntry(ctx, found) {
+	if findEntry(found) {
 		return found, nil
-	}
-	if _, err := os.Stat(found); err == nil && s == binaries {
-		p.printf("warning: the binary in the cache is damaged, and is built again: %s", found)
 	}
 	work, release, err := c.workDir(ctx, "new-"+string(s), p)
 	if err != nil {
 		return "", withHint(err)
 	}
 	defer release()
-	if findEntry(ctx, found) {
+	if findEntry(found) {
 		return found, nil // another process has made it in the meantime
 	}
-	if err := addEntry(ctx, work, found, make); err != nil {
+	if err := addEntry(work, found, make); err != nil {
 		return "", withHint(err)
 	}
 	c.prune(s)
@@ -96,7 +88,7 @@ func (c cache) get(ctx context.Context, s store, key, name string, p progress, m
 
 // addEntry makes an entry in the folder work and moves it to its place, where
 // its file or folder is found.
-func addEntry(ctx context.Context, work, found string, make func(scratch, to string) error) error {
+func addEntry(work, found string, make func(scratch, to string) error) error {
 	// The folder's name is new each time because a go command that outlived a
 	// killed build may still write to the old one.
 	scratch, err := os.MkdirTemp(work, "")
@@ -111,32 +103,18 @@ func addEntry(ctx context.Context, work, found string, make func(scratch, to str
 	if err := make(scratch, to); err != nil {
 		return err
 	}
-	sum, err := hashTree(ctx, to, newChecksum)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(outfile.Write(filepath.Join(entry, "sum"), []byte(sum)), removeAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755))
-	if err != nil {
+	if err := errors.Join(removeAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755)); err != nil {
 		return err
 	}
 	return os.Rename(entry, dir)
 }
 
-// newChecksum finds damage. A SHA-256 would take five times as long at each
-// start of OPA, and whoever can write to the cache could change it too.
-func newChecksum() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
-
-// findEntry reports whether an entry is there and unchanged. All of it is read
-// each time because a faulty disk changes neither size nor time.
-func findEntry(ctx context.Context, file string) bool {
-	dir, now := filepath.Dir(file), time.Now()
-	_ = os.Chtimes(dir, now, now) // first, so that it stays while it is read
-	want, err := os.ReadFile(filepath.Join(dir, "sum"))
-	if err != nil {
-		return false
-	}
-	sum, err := hashTree(ctx, file, newChecksum)
-	return err == nil && sum == string(want)
+// findEntry reports whether an entry is there, and marks it as used.
+func findEntry(file string) bool {
+	now := time.Now()
+	_ = os.Chtimes(filepath.Dir(file), now, now) // first, so that it stays
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // prune removes entries that nobody has used for some time. An entry that

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 )
@@ -66,37 +65,6 @@ func getEntry(t *testing.T, c cache, s store, key string) (file string, made boo
 		t.Errorf("%s holds %q, %v", file, text, err)
 	}
 	return file, made
-}
-
-// A damaged entry is not used but made again.
-func TestDamaged(t *testing.T) {
-	c := cache{t.TempDir()}
-	damages := map[string]func(file string) error{
-		"truncated": func(file string) error { return os.Truncate(file, 0) },
-		"changed":   func(file string) error { return os.WriteFile(file, []byte("y"), 0) },
-		"a folder": func(file string) error {
-			return errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "x"), 0o755))
-		},
-		"removed":       os.Remove,
-		"without a sum": func(file string) error { return os.Remove(filepath.Join(filepath.Dir(file), "sum")) },
-	}
-	if runtime.GOOS != "windows" {
-		damages["mode 000"] = func(file string) error { return os.Chmod(file, 0) }
-		damages["mode 644"] = func(file string) error { return os.Chmod(file, 0o644) }
-	}
-	getEntry(t, c, binaries, "key")
-	for name, damage := range damages {
-		file, made := getEntry(t, c, binaries, "key")
-		if made {
-			t.Errorf("%s: it was made again before", name)
-		}
-		if err := damage(file); err != nil {
-			t.Fatal(err)
-		}
-		if _, made := getEntry(t, c, binaries, "key"); !made {
-			t.Errorf("%s: it was not made again", name)
-		}
-	}
 }
 
 func TestPrune(t *testing.T) {

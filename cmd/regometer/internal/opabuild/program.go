@@ -6,7 +6,6 @@ package opabuild
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -121,9 +120,6 @@ func openModule(ctx context.Context, o Options) (p *Program, err error) {
 	if info, err := os.Stat(p.dir); err != nil || !info.IsDir() {
 		return p, fmt.Errorf("there is no folder %s: name a folder of the program's module with -C", p.dir)
 	}
-	if p.added, err = platformEnv(o.Platform); err != nil {
-		return p, err
-	}
 	if p.env, err = goEnv(ctx, p.side().command(""), "GOFLAGS", "GOMOD", "GOMODCACHE", "GOWORK"); err != nil {
 		return p, err
 	}
@@ -231,7 +227,7 @@ func (p *Program) findOPA(ctx context.Context) error {
 	if warning != "" {
 		p.progress.printf("warning: %s", warning)
 	}
-	hash, err := hashTree(ctx, dir, sha256.New)
+	hash, err := hashTree(ctx, dir)
 	p.source = source{name: "OPA " + p.version, dir: dir, content: "folder " + hash}
 	return withHint(err)
 }
@@ -253,7 +249,11 @@ func (p *Program) patched(ctx context.Context, change, added replacement) (s sid
 		if err != nil {
 			return s, err
 		}
-		if p.tree, err = p.source.copy(ctx, c, change, "", p.progress); err != nil {
+		key := hashAll(p.source.content, dropIn(change).hash())[:32]
+		p.tree, err = c.get(ctx, trees, key, "opa", p.progress, func(_, to string) error {
+			return p.source.write(ctx, to, change, p.progress)
+		})
+		if err != nil {
 			return s, err
 		}
 	}
@@ -352,38 +352,4 @@ func (m mainPackage) wantsPlugin(p progress) bool {
 		return true
 	}
 	return false
-}
-
-// compareModules warns about the modules whose versions differ from those in
-// the program's own build.
-func (p *Program) compareModules(ctx context.Context, s side) {
-	if p.vendor != "" {
-		return // the vendor folder decides
-	}
-	list := func(s side) ([]string, error) {
-		const format = "-f={{.Path}} {{.Version}}{{with .Replace}} => {{if .Version}}{{.Path}} {{.Version}}{{else}}{{.Dir}}{{end}}{{end}}"
-		out, err := s.command("list", "-m", format, "all").Output(ctx)
-		return strings.Split(strings.TrimSpace(string(out)), "\n"), err
-	}
-	before, err := list(p.asIs())
-	after, errAfter := list(s)
-	switch changed := differences(before, after); {
-	case err != nil || errAfter != nil:
-		p.progress.printf("warning: cannot compare the versions of modules: %v", cmp.Or(err, errAfter))
-	case changed != "":
-		p.progress.printf("warning: the modules differ from those of go build: %s", changed)
-	}
-}
-
-// differences names the modules that only one side has, except OPA.
-func differences(before, after []string) string {
-	only := func(a, b []string) string {
-		return strings.Join(slices.DeleteFunc(slices.Clone(a), func(line string) bool {
-			return slices.Contains(b, line) || strings.HasPrefix(line, opaModule+" ")
-		}), ", ")
-	}
-	if added, removed := only(after, before), only(before, after); added+removed != "" {
-		return cmp.Or(added, "nothing") + " instead of " + cmp.Or(removed, "nothing")
-	}
-	return ""
 }

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -77,7 +76,7 @@ func folderSource(ctx context.Context, dir string) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	hash, err := hashTree(ctx, dir, sha256.New)
+	hash, err := hashTree(ctx, dir)
 	return source{name: "OPA in " + dir, dir: dir, content: "folder " + hash}, err
 }
 
@@ -100,29 +99,25 @@ func (s *source) fetch(ctx context.Context) (version, warning string, err error)
 	return version, warning, err
 }
 
-// copy returns the folder of a copy of the source in the cache, with a change.
-// Each use has its own copy.
-func (s source) copy(ctx context.Context, c cache, change replacement, use string, p progress) (string, error) {
-	key := hashAll(s.content, use, dropIn(change).hash())[:32]
-	return c.get(ctx, trees, key, "opa", p, func(_, to string) error {
-		p.printf("copying %s", s.name)
-		if err := os.Mkdir(to, 0o755); err != nil {
+// write writes a copy of the source, with a change, to a new folder.
+func (s source) write(ctx context.Context, to string, change replacement, p progress) error {
+	p.printf("copying %s", s.name)
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	if err := copyTree(ctx, to, s.dir); err != nil {
+		return fmt.Errorf("copying %s: %w", s.name, err)
+	}
+	if s.version == "" { // a key in the cache must identify one content
+		hash, err := hashTree(ctx, to)
+		if err == nil && s.content != "folder "+hash {
+			err = fmt.Errorf("%s changed while it was copied: run this again", s.dir)
+		}
+		if err != nil {
 			return err
 		}
-		if err := copyTree(ctx, to, s.dir); err != nil {
-			return fmt.Errorf("copying %s: %w", s.name, err)
-		}
-		if s.version == "" { // a key in the cache must identify one content
-			hash, err := hashTree(ctx, to, sha256.New)
-			if err == nil && s.content != "folder "+hash {
-				err = fmt.Errorf("%s changed while it was copied: run this again", s.dir)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return change.apply(to)
-	})
+	}
+	return change.apply(to)
 }
 
 // A module is the output of `go mod download -json`.
@@ -221,14 +216,14 @@ func walk(ctx context.Context, dir string, f func(entry) error) error {
 	})
 }
 
-// hashTree returns a hash of a source tree or of a file.
-func hashTree(ctx context.Context, dir string, newHash func() hash.Hash) (string, error) {
-	h := newHash()
+// hashTree returns a hash of a source tree.
+func hashTree(ctx context.Context, dir string) (string, error) {
+	h := sha256.New()
 	err := walk(ctx, dir, func(e entry) error {
 		if e.mode.IsDir() {
 			return nil
 		}
-		file := newHash()
+		file := sha256.New()
 		in, err := os.Open(e.path)
 		if err != nil {
 			return err

@@ -170,10 +170,11 @@ func (v *verifier) openOPA(ctx context.Context) error {
 		return err
 	}
 	v.flags, v.pattern, v.ours = []string{"-timeout=30m"}, "./", v.opa
-	if v.opa.dir, err = src.copy(ctx, c, nil, "verify", v.progress); err == nil {
-		v.ours.dir, err = src.copy(ctx, c, change, "verify", v.progress)
+	v.opa.dir, v.ours.dir = filepath.Join(temp, "unmodified"), filepath.Join(temp, "changed")
+	if err := src.write(ctx, v.opa.dir, nil, v.progress); err != nil {
+		return err
 	}
-	return err
+	return src.write(ctx, v.ours.dir, change, v.progress)
 }
 
 // openProgram finds the program's packages and makes its side with the drop-in.
@@ -203,7 +204,6 @@ func (v *verifier) openProgram(ctx context.Context) error {
 	if v.ours, err = p.patched(ctx, change, nil); err != nil {
 		return err
 	}
-	p.compareModules(ctx, v.ours)
 	temp := filepath.Join(p.work, "tmp") // as in compile
 	v.opa.env = append(v.opa.env, "GOTMPDIR="+temp)
 	v.ours.env = append(v.ours.env, "GOTMPDIR="+temp)
