@@ -119,10 +119,8 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 			return fmt.Errorf("--against: %w", err)
 		}
 	}
-	progress := newProgressLine(cmd.ErrOrStderr())
-	o.run.Files, o.run.Read.Progress = files, progress.report
+	o.run.Files = files
 	r, failure := replay.Run(ctx, o.run)
-	progress.clear()
 	if r == nil {
 		return failure
 	}
