@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
+	"github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
@@ -72,19 +72,15 @@ func beginsWith(heads ...string) func(path string) bool {
 }
 
 // isProfile reports whether a file is a profile for pprof, and not something
-// else that gzip compressed, such as a bundle. A profile begins with the tag of
-// its first sample type.
+// else that gzip compressed, such as a bundle.
 func isProfile(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	begin := make([]byte, 1)
-	if unpacked, err := gzip.NewReader(f); err == nil {
-		_, _ = unpacked.Read(begin)
-	}
-	return begin[0] == '\x0a'
+	_, err = profile.Parse(io.LimitReader(f, 256<<20))
+	return err == nil
 }
 
 // outputHelp is part of the help of each command with outputs.

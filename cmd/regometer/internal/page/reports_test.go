@@ -140,8 +140,7 @@ func hostile(t testing.TB) *report.Report {
 		place := report.Place{File: text, Line: 1}
 		r.Inputs.Problems = append(r.Inputs.Problems, report.Problem{Kind: text, Count: 1, First: []report.Place{place}})
 		r.Revisions = append(r.Revisions, report.Revision{Name: text, First: r.From, Last: r.To, Evaluation: groups[i].Stages[0]})
-		r.Slowest = append(r.Slowest, report.SlowDecision{Key: text, ID: text, Time: r.From, Outcome: 77, Took: 1,
-			Stages: []report.StageTime{{Stage: text, Took: 1}}, Place: place})
+		r.Slowest = append(r.Slowest, report.SlowDecision{Key: text, ID: text, Time: r.From, Outcome: 77, Took: 1, Place: place})
 	}
 	r.Inputs.Repeats.LeftOut = 3
 	r.Overflow = groupby.Overflow{Decisions: 1, Stages: 1, Counters: 1}

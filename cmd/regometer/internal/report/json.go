@@ -120,19 +120,14 @@ func marshalGroup(by string, g *Group) []byte {
 
 // marshalSlow returns a slow decision as JSON, with its key under the name by.
 func marshalSlow(by string, d *SlowDecision) []byte {
-	decision := struct {
-		ID      string           `json:"decision_id,omitempty"`
-		TraceID string           `json:"trace_id,omitempty"`
-		Time    *string          `json:"time"`
-		Outcome string           `json:"outcome"`
-		Took    int64            `json:"took_ns"`
-		Stages  map[string]int64 `json:"stages_ns"`
+	return KeyedJSON(by, d.Key, struct {
+		ID      string  `json:"decision_id,omitempty"`
+		TraceID string  `json:"trace_id,omitempty"`
+		Time    *string `json:"time"`
+		Outcome string  `json:"outcome"`
+		Took    int64   `json:"took_ns"`
 		Place
-	}{d.ID, d.TraceID, jsonTime(d.Time), d.Outcome.String(), d.Took, map[string]int64{}, d.Place}
-	for _, s := range d.Stages {
-		decision.Stages[s.Stage] = s.Took
-	}
-	return KeyedJSON(by, d.Key, decision)
+	}{d.ID, d.TraceID, jsonTime(d.Time), d.Outcome.String(), d.Took, d.Place})
 }
 
 // KeyedJSON returns an object that has the key of a group under the name by,

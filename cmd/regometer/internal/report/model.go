@@ -148,17 +148,10 @@ type SlowDecision struct {
 	TraceID string
 	Time    int64 // when it was made, as in Report
 	Outcome outcome.Outcome
-	Took    int64       // ns: of its longest stage
-	Stages  []StageTime // slowest first
+	Took    int64 // ns: of its longest stage
 	Place   Place
 
 	part *part // the part in which Place counts lines; nil stands for the file
-}
-
-// StageTime is the time of a stage in a decision, in ns.
-type StageTime struct {
-	Stage string
-	Took  int64
 }
 
 // Title returns the rule, and whether its finding is only for information.

@@ -36,7 +36,7 @@ func (s *slowest) add(keys [][]byte, e *logread.Event, p *part, stages []string)
 	}
 	s.Kept = append(s.Kept, SlowDecision{
 		Key: string(text.Cut(bytes.Join(keys, []byte(", ")), maxKey)), ID: string(e.DecisionID), TraceID: string(e.TraceID), Time: e.Time, Outcome: e.Outcome,
-		Took: took, Stages: timersOf(e.Measures, stages), Place: Place{p.input.Name, e.Line}, part: p,
+		Took: took, Place: Place{p.input.Name, e.Line}, part: p,
 	})
 	if len(s.Kept) >= 2*s.Limit {
 		s.cut()
@@ -73,28 +73,5 @@ func (s *slowest) cut() {
 func compareSlow(a, b SlowDecision) int {
 	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID), cmp.Compare(a.TraceID, b.TraceID), cmp.Compare(a.Key, b.Key),
 		cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.part.order(), b.part.order()), cmp.Compare(a.Place.Line, b.Place.Line),
-		cmp.Compare(a.Outcome, b.Outcome), slices.CompareFunc(a.Stages, b.Stages, compareStages))
-}
-
-func compareStages(a, b StageTime) int {
-	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Stage, b.Stage))
-}
-
-// slowStages limits the stages of a slow decision. Those of OPA have far fewer.
-const slowStages = 256
-
-// timersOf returns the slowest timers of the measures, sorted by time,
-// descending, and by name.
-func timersOf(measures []logread.Measure, stages []string) []StageTime {
-	var times []StageTime
-	for _, m := range measures {
-		if name := stages[m.Metric]; name != "" && m.Value > 0 {
-			times = append(times, StageTime{name, m.Value})
-		}
-	}
-	slices.SortFunc(times, compareStages)
-	if len(times) > slowStages {
-		times = slices.Clone(times[:slowStages])
-	}
-	return times
+		cmp.Compare(a.Outcome, b.Outcome))
 }

@@ -397,23 +397,6 @@ func TestRevisionsWithoutRoom(t *testing.T) {
 	}
 }
 
-// The stages of a slow decision are the slowest ones, and not more than there
-// is room for.
-func TestSlowStages(t *testing.T) {
-	t.Parallel()
-	var metrics []string
-	for i := range 3 * slowStages {
-		metrics = append(metrics, fmt.Sprintf(`"timer_t%d_ns":%d`, i, 1+i))
-	}
-	text := `{"decision_id":"a","labels":{},"metrics":{` + strings.Join(metrics, ",") + "}}\n"
-	r := readLog(t, text, Options{Slowest: 1}).Report()
-	stages := r.Slowest[0].Stages
-	if first, last := stages[0], stages[len(stages)-1]; len(stages) != slowStages || cap(stages) >= 3*slowStages ||
-		first != (StageTime{"t767", 768}) || last != (StageTime{"t512", 513}) {
-		t.Errorf("%d stages, from %v to %v", len(stages), first, last)
-	}
-}
-
 // Decisions are let through from Since on and before Until. With either,
 // decisions without a time are not.
 func TestTimesWanted(t *testing.T) {

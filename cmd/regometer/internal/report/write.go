@@ -63,9 +63,6 @@ func (r *Report) WriteRest(w output.Writer) {
 		if d.TraceID != "" {
 			more = "trace " + name(d.TraceID) + ", "
 		}
-		for _, s := range d.Stages {
-			more += name(s.Stage) + " " + text.Duration(float64(s.Took)) + ", "
-		}
 		w.Item(text.Duration(float64(d.Took))+" "+cmp.Or(d.Key, text.Empty), fmt.Sprintf("%s, %s, id %s, %sat %s.",
 			text.Time(d.Time, text.ToTheMilli), d.Outcome, name(cmp.Or(d.ID, text.None)), more, d.Place.prose()), "")
 	}
