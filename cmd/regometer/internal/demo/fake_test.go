@@ -64,9 +64,8 @@ func runFakeOPA(name string, args []string) error {
 		}
 		answer.WriteHeader(q.status)
 	})
-	mark := args[slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "labels.") })]
 	http.HandleFunc("GET /v1/config", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"result":{"labels":{"regometer_server":%q,"version":"1.2.3"}}}`, mark[strings.IndexByte(mark, '=')+1:])
+		fmt.Fprint(w, `{"result":{"labels":{"version":"1.2.3"}}}`)
 	})
 	http.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	http.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {

@@ -7,7 +7,6 @@ package opaserver
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,53 +42,35 @@ type Server struct {
 }
 
 const (
-	startAttempts = 5                // limits the ports that Start tries
-	startTimeout  = time.Minute      // limits the time until a server is ready
-	stopTimeout   = 15 * time.Second // limits the time until it ends; OPA lets requests end for 10 s
-	markLabel     = "regometer_server"
+	startTimeout = time.Minute      // limits the time until a server is ready
+	stopTimeout  = 15 * time.Second // limits the time until it ends; OPA lets requests end for 10 s
 )
-
-// errPortTaken says that another process took the port between Start and
-// OPA.
-var errPortTaken = errors.New("the port was taken by another process")
-
-// Start starts a server on a free loopback port and waits until the server
-// answers. The end of ctx ends the waiting, not the server. Stop ends the
-// server.
-func Start(ctx context.Context, o Options) (s *Server, err error) {
-	for range startAttempts {
-		var address string
-		if address, err = freeAddress(); err != nil {
-			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", err)
-		}
-		if s, err = startOn(ctx, o, address); !errors.Is(err, errPortTaken) {
-			break
-		}
-	}
-	return s, err
-}
 
 // freeAddress returns an address with a free port. OPA can choose a port
 // itself, but does not say which one.
-var freeAddress = func() (string, error) {
+func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("no free port on 127.0.0.1: %w", err)
 	}
 	return listener.Addr().String(), listener.Close()
 }
 
-// startOn starts a server on an address and waits until the server answers.
-func startOn(ctx context.Context, o Options, address string) (*Server, error) {
+// Start starts a server on a free loopback port and waits until the server
+// answers. The end of ctx ends the waiting, not the server. Stop ends the
+// server.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
 	log, err := os.OpenFile(o.Log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() // the process has its own handle
 
-	mark := rand.Text() // ready recognises our server by it
-	args := slices.Concat(o.Command[1:], []string{"--addr", address,
-		"--log-level", "error", "--skip-version-check", "--set", "labels." + markLabel + "=" + mark})
+	args := slices.Concat(o.Command[1:], []string{"--addr", address, "--log-level", "error", "--skip-version-check"})
 	s := &Server{
 		URL:    "http://" + address,
 		client: http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: 30 * time.Second},
@@ -107,28 +88,23 @@ func startOn(ctx context.Context, o Options, address string) (*Server, error) {
 		_ = s.cmd.Wait() // the state is in s.cmd.ProcessState
 		close(s.exited)
 	}()
-	if err := s.waitUntilReady(ctx, address, mark); err != nil {
+	if err := s.waitUntilReady(ctx); err != nil {
 		_ = s.Stop() // err says more than how the server ended
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Server) waitUntilReady(ctx context.Context, address, mark string) error {
+func (s *Server) waitUntilReady(ctx context.Context) error {
 	timeout := time.After(startTimeout)
 	for {
-		if s.ready(ctx, mark) {
+		if s.ready(ctx) {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.exited:
-			listener, err := net.Listen("tcp", address)
-			if err != nil {
-				return fmt.Errorf("the %s cannot listen on %s: %w%s", s.name, address, errPortTaken, s.lastLines())
-			}
-			listener.Close()
 			return s.ended()
 		case <-timeout:
 			return fmt.Errorf("the %s is not ready on %s after %v%s", s.name, s.URL, startTimeout, s.lastLines())
@@ -137,21 +113,19 @@ func (s *Server) waitUntilReady(ctx context.Context, address, mark string) error
 	}
 }
 
-// ready reports whether our server answers, and not another server on the port.
-func (s *Server) ready(ctx context.Context, mark string) bool {
+// ready reports whether the server answers, and notes its version.
+func (s *Server) ready(ctx context.Context) bool {
 	if status, _, err := s.send(ctx, http.MethodGet, "/health", ""); err != nil || status != http.StatusOK {
 		return false
 	}
 	_, body, err := s.send(ctx, http.MethodGet, "/v1/config", "")
 	var config struct {
-		Result struct {
-			Labels map[string]string `json:"labels"`
-		} `json:"result"`
+		Result struct{ Labels struct{ Version string } }
 	}
-	if err != nil || json.Unmarshal(body, &config) != nil || config.Result.Labels[markLabel] != mark {
+	if err != nil || json.Unmarshal(body, &config) != nil {
 		return false
 	}
-	s.Version = config.Result.Labels["version"]
+	s.Version = config.Result.Labels.Version
 	return true
 }
 

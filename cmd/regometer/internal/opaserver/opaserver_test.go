@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -45,7 +44,6 @@ func runFake(kind string, args []string) {
 		os.Exit(3)
 	}
 	value := func(flag string) string { return args[slices.Index(args, flag)+1] }
-	_, mark, _ := strings.Cut(value("--set"), "=")
 	stopped := make(chan os.Signal, 1)
 	signal.Notify(stopped, syscall.SIGTERM)
 	fmt.Fprintln(os.Stderr, strings.Repeat("chatter\n", 20)+"hello")
@@ -69,7 +67,7 @@ func runFake(kind string, args []string) {
 		if time.Now().Before(ready) {
 			exit("asked before it is healthy")
 		}
-		fmt.Fprintf(w, `{"result":{"labels":{%q:%q,"version":"1.2.3"}}}`, markLabel, mark)
+		fmt.Fprint(w, `{"result":{"labels":{"version":"1.2.3"}}}`)
 	})
 	mux.HandleFunc("POST /v1/data", func(w http.ResponseWriter, r *http.Request) {
 		if kind == fakeDying {
@@ -165,26 +163,6 @@ func TestStartInterrupted(t *testing.T) {
 	}
 	if log, err := os.ReadFile(o.Log); err != nil || !strings.HasSuffix(string(log), "\nstopped\n") {
 		t.Errorf("it wrote %q, %v", log, err)
-	}
-}
-
-// Another process that answers on the port is not taken for our server. Start
-// tries another port.
-func TestStrangerOnPort(t *testing.T) {
-	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"result":{"labels":{"version":"1.2.3",%q:"another"}}}`, markLabel)
-	}))
-	defer stranger.Close()
-	free, tries := freeAddress, 0
-	defer func() { freeAddress = free }()
-	freeAddress = func() (string, error) {
-		if tries++; tries == 1 {
-			return stranger.Listener.Addr().String(), nil
-		}
-		return free()
-	}
-	if s := startFake(t, fakeGood); tries != 2 || s.URL == stranger.URL {
-		t.Errorf("after %d tries the server is on %s", tries, s.URL)
 	}
 }
 
