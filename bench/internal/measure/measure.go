@@ -14,16 +14,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 )
-
-// Root returns the folder of the repository that the current folder is in.
-func Root(ctx context.Context) (string, error) {
-	out, err := Run(ctx, io.Discard, "", nil, "git", "rev-parse", "--show-toplevel")
-	return strings.TrimSpace(out), err
-}
 
 // Run runs a program in the folder dir and returns its standard output. It adds
 // env to the environment, and copies standard error to progress at once. If the

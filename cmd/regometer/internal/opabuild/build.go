@@ -261,9 +261,8 @@ func openOPA(ctx context.Context, o Options) (p *Program, err error) {
 		p.Name = "opa.exe"
 	}
 	var ldflags []string
-	if revision, timestamp := p.source.commit(ctx, !p.none()); revision != "" {
-		const pkg = opaModule + "/v1/version"
-		ldflags = append(ldflags, fmt.Sprintf("-X %s.Vcs=%s -X %s.Timestamp=%s", pkg, revision, pkg, timestamp))
+	if revision := p.source.commit(ctx, !p.none()); revision != "" {
+		ldflags = append(ldflags, "-X "+opaModule+"/v1/version.Vcs="+revision)
 	}
 	if o.Local { // without information for debuggers it builds faster
 		ldflags = append(ldflags, "-s")

@@ -254,34 +254,24 @@ func copyTree(ctx context.Context, to, from string) error {
 	})
 }
 
-// commit returns the tag of a release, or the commit of a git checkout and its
-// time. The revision is marked if the tree differs from it. Both are empty if
-// the source is neither, or git is missing. OPA shows them in `opa version`. Go
-// cannot record them itself, because it builds a copy without the Git folder.
-func (s source) commit(ctx context.Context, changed bool) (revision, timestamp string) {
-	const mark = "-dirty"
-	if s.version != "" {
-		if changed {
-			return s.version + mark, ""
+// commit returns the tag of a release, or the commit of a git checkout, with a
+// mark if the tree differs from it. It is empty if the source is neither, or git
+// is missing. OPA shows it in `opa version`. Go cannot record it itself, because it
+// builds a copy without the Git folder.
+func (s source) commit(ctx context.Context, changed bool) string {
+	revision := s.version
+	if _, err := os.Lstat(filepath.Join(s.dir, ".git")); s.version == "" && err == nil {
+		git := func(args ...string) string {
+			cmd := exec.CommandContext(ctx, "git", append([]string{"-C", s.dir}, args...)...)
+			cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+			out, _ := cmd.Output() // empty if git fails
+			return string(bytes.TrimSpace(out))
 		}
-		return s.version, "" // a module proxy need not know the commit
+		revision = git("rev-parse", "--verify", "--quiet", "HEAD")
+		changed = changed || git("status", "--porcelain") != ""
 	}
-	if _, err := os.Lstat(filepath.Join(s.dir, ".git")); err != nil {
-		return "", ""
+	if changed && revision != "" {
+		revision += "-dirty"
 	}
-	git := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", s.dir}, args...)...)
-		cmd.Env = append(os.Environ(), "TZ=UTC", "GIT_OPTIONAL_LOCKS=0")
-		out, err := cmd.Output()
-		return string(bytes.TrimSpace(out)), err
-	}
-	head, err := git("show", "--no-patch", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%H %cd", "HEAD")
-	if err != nil {
-		return "", ""
-	}
-	revision, timestamp, _ = strings.Cut(head, " ")
-	if status, err := git("status", "--porcelain"); changed || err != nil || status != "" {
-		revision += mark
-	}
-	return revision, timestamp
+	return revision
 }
