@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // An Ink is a colour by its use. A style sheet has the class "i-" and the ink.
@@ -95,18 +97,13 @@ func (c *Chart) Path(class, d string) {
 	fmt.Fprintf(&c.svg, `<path class="%s" d="%s"></path>`, class, d)
 }
 
-// Box fills a box of a class, with a label, and with a text for whoever points to
+// Box fills a box of a class, with a label, and with a note for whoever points to
 // it. The label is left out if the box is too narrow.
-func (c *Chart) Box(class string, x, y, width, height float64, label, text string) {
+func (c *Chart) Box(class string, x, y, width, height float64, label, note string) {
 	fmt.Fprintf(&c.svg, `<g class="%s"><title>%s</title><path class="box" d="M%.5g,%.5gh%.5gv%.5gh-%.5gZ"></path></g>`,
-		class, template.HTMLEscapeString(text), x, y, width, height, width)
-	const least = 3
-	room := int((width - digit) / digit)
-	if letters := []rune(label); len(letters) > room && room > least {
-		label = string(letters[:room-1]) + "…"
-	}
-	if room > least {
-		c.Text("text", "start", x+4, y+height/2+4, label)
+		class, template.HTMLEscapeString(note), x, y, width, height, width)
+	if room := int((width - digit) / digit); room > 3 {
+		c.Text("text", "start", x+4, y+height/2+4, text.Shorten(label, room))
 	}
 }
 
@@ -116,8 +113,9 @@ func (c *Chart) Text(i Ink, anchor string, x, y float64, s string) {
 		i, FontSize, anchor, x, y, template.HTMLEscapeString(s))
 }
 
-// Line draws a line from point to point.
-func (c *Chart) Line(i Ink, points []Point) { c.Path("s line i-"+string(i), c.outline(points)) }
+// Line draws a line from point to point. A point alone is a dot, since lines have
+// round ends.
+func (c *Chart) Line(i Ink, points []Point) { c.Path("s line i-"+string(i), c.outline(points)+"h0") }
 
 // Area fills the inside of a line from point to point.
 func (c *Chart) Area(i Ink, points []Point) { c.Path("i-"+string(i), c.outline(points)+"Z") }
@@ -159,12 +157,6 @@ func (c *Chart) Marks(i Ink, marks []Mark) {
 		label := strings.Join(labels, ", ")
 		c.Text(i, "middle", min(first, c.Width-widthOf(label)/2), c.top-2, label)
 	}
-}
-
-// Dot draws a small circle around a point.
-func (c *Chart) Dot(i Ink, p Point) {
-	at := c.place(p)
-	c.Path("i-"+string(i), fmt.Sprintf("M%.5g,%.5ga2,2 0 1 0 4,0a2,2 0 1 0 -4,0Z", at.X-2, at.Y))
 }
 
 // HTML returns the chart as an element of a page. The text is for readers who

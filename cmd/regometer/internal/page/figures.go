@@ -216,11 +216,7 @@ func (c curve) draw(f chart.Format, curves ...curve) *chart.Chart {
 				}
 				points = append(points, at)
 			}
-			if len(points) == 1 {
-				drawn.Dot(ink, points[0])
-			} else {
-				drawn.Line(ink, points)
-			}
+			drawn.Line(ink, points)
 		}
 	}
 	return drawn
