@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +59,7 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 			var sides [2]*report.Report
 			for i, input := range args {
 				read.Inputs = []string{input}
-				if sides[i], err = readSide(cmd.Context(), read); err != nil {
+				if sides[i], err = readSide(cmd.Context(), read, cmd.ErrOrStderr()); err != nil {
 					return err
 				}
 			}
@@ -99,8 +100,9 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 	return cmd
 }
 
-// readSide reads one of the two sides, which is logs or a saved report.
-func readSide(ctx context.Context, o report.Options) (*report.Report, error) {
+// readSide reads one of the two sides, which is logs or a saved report, and
+// shows the progress.
+func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.Report, error) {
 	if name := o.Inputs[0]; report.IsSaved(name) {
 		if o.Unique {
 			return nil, fmt.Errorf("%s: %w", name, errSavedUnique)
@@ -114,6 +116,9 @@ func readSide(ctx context.Context, o report.Options) (*report.Report, error) {
 		}
 		return x.Report(), nil
 	}
+	progress := newProgressLine(stderr)
+	defer progress.clear()
+	o.Progress = progress.report
 	x, err := report.Read(ctx, o)
 	if err != nil {
 		return nil, err

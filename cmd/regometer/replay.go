@@ -119,8 +119,10 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 			return fmt.Errorf("--against: %w", err)
 		}
 	}
-	o.run.Files = files
+	progress := newProgressLine(cmd.ErrOrStderr())
+	o.run.Files, o.run.Read.Progress = files, progress.report
 	r, failure := replay.Run(ctx, o.run)
+	progress.clear()
 	if r == nil {
 		return failure
 	}

@@ -11,9 +11,11 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/parquetlog"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
@@ -71,10 +73,13 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 			if err := out.files.check(cmd, nil, files...); err != nil {
 				return err
 			}
+			progress := newProgressLine(cmd.ErrOrStderr())
+			o.Progress = progress.report
 			var x *report.Data
 			var readErr error
 			readLogs := func() error {
 				x, readErr = report.ReadFiles(cmd.Context(), o, files)
+				progress.clear()
 				return readErr
 			}
 			if parquet.name == "" {
@@ -206,4 +211,40 @@ func explain(stderr io.Writer, in *report.Inputs) {
 func emptyError(stderr io.Writer, message string) error {
 	fmt.Fprintln(stderr, "regometer:", message)
 	return statusError(exitEmpty)
+}
+
+// A progressLine shows progress on a terminal, from the third second on.
+type progressLine struct {
+	mu    sync.Mutex
+	w     io.Writer
+	on    bool
+	shown bool
+	last  time.Duration // when it was last shown, since the start
+}
+
+func newProgressLine(w io.Writer) *progressLine {
+	f := fileOf(w)
+	return &progressLine{w: w, on: f != nil && term.IsTerminal(int(f.Fd()))}
+}
+
+// report shows the progress of a report.
+func (l *progressLine) report(p report.Progress) { l.show(p.Elapsed, p) }
+
+// show shows the progress, at most five times a second.
+func (l *progressLine) show(elapsed time.Duration, progress any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	const first, every = 2 * time.Second, 200 * time.Millisecond
+	if !l.on || elapsed < first || l.shown && elapsed < l.last+every {
+		return
+	}
+	fmt.Fprintf(l.w, "\r\x1b[K%v", progress)
+	l.shown, l.last = true, elapsed
+}
+
+// clear removes the line.
+func (l *progressLine) clear() {
+	if l.shown {
+		fmt.Fprint(l.w, "\r\x1b[K")
+	}
 }

@@ -44,10 +44,15 @@ The forms:
 			return o.Check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			progress, start, written := newProgressLine(cmd.ErrOrStderr()), time.Now(), 0
+			progress.on = progress.on && !newProgressLine(cmd.OutOrStdout()).on // else it would appear inside the log
+			defer progress.clear()
 			return samplelog.Write(writerFunc(func(p []byte) (int, error) {
 				if err := cmd.Context().Err(); err != nil {
 					return 0, err
 				}
+				written += len(p)
+				progress.show(time.Since(start), fmt.Sprintf("%d MB written", written/1e6))
 				return cmd.OutOrStdout().Write(p)
 			}), o)
 		},

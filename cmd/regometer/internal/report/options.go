@@ -51,6 +51,10 @@ type Options struct {
 	// Workers is the number of goroutines that read. 0 stands for GOMAXPROCS.
 	Workers int
 
+	// Progress, if not nil, is called after each block that was read, by several
+	// goroutines at the same time.
+	Progress func(Progress)
+
 	// Each, if not nil, is called for each worker, after the inputs have been
 	// found and before anything is read. It returns a function that gets each
 	// decision that the worker reads and the options select, with the keys of
@@ -65,6 +69,13 @@ type Options struct {
 	// of the function's decision, which is known when Read has returned: the
 	// decision's Line counts from where the worker began to read the file.
 	Each func(key func(metric int32) string, place func(*logread.Event) func() Place) func(*logread.Event, [][]byte) error
+}
+
+// Progress is the progress of [Read].
+type Progress struct {
+	Bytes, Of int64 // read so far, and in all files; Of is 0 if it is unknown
+	Decisions int64
+	Elapsed   time.Duration
 }
 
 // Check returns the error that [Read] returns for invalid options.

@@ -20,6 +20,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
@@ -45,12 +46,17 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{Options: o, jobs: make(chan func(*worker), jobsAhead), sample: newSampleLimit(), keys: new(keySet)}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), sample: newSampleLimit(), keys: new(keySet)}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)
 	for _, f := range files {
 		r.inputs = append(r.inputs, &input{InputFile: f})
+		if r.of >= 0 && f.isRegular() {
+			r.of += f.Info.Size()
+		} else {
+			r.of = -1
+		}
 	}
 	workers, groups := make([]*worker, o.Workers), make([]*groupby.Groups, o.Workers)
 	for i := range workers {
@@ -97,13 +103,16 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 // reading is one call of Read.
 type reading struct {
 	Options
+	start  time.Time
 	inputs []*input
+	of     int64              // bytes of all inputs, or -1 if their sizes are unknown
 	jobs   chan func(*worker) // each reads a part, or a small file
 	fail   context.CancelCauseFunc
 	sample *sampleLimit
 	keys   *keySet // of all workers
 
-	bytes atomic.Int64 // read so far
+	bytes     atomic.Int64 // read so far
+	decisions atomic.Int64
 }
 
 // An input is a file, standard input, or a member of an archive.
@@ -281,6 +290,7 @@ func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Re
 		}
 		n, err := from.Read(p)
 		r.bytes.Add(int64(n))
+		r.reportProgress()
 		read += int64(n)
 		if read < size && errors.Is(err, io.EOF) {
 			err = errShortened
@@ -381,12 +391,14 @@ func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err err
 		// A line that is not whole would be parsed in vain.
 		n = w.reader.Read(buf[:cmp.Or(bytes.LastIndexByte(buf[:have], '\n')+1, have)])
 		have = copy(buf, buf[n:have])
+		w.flush()
 	}
 	if ctx.Err() == nil { // otherwise the text is not complete, and the reader must not judge the rest
 		w.reader.Close(buf[:have])
 	}
 	p.lines, p.OtherLines = w.reader.Counts()
 	p.Unrecognised = string(w.reader.Unrecognised())
+	w.flush()
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
 	}

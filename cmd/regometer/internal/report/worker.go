@@ -22,6 +22,7 @@ type worker struct {
 
 	part   *part
 	reader *logread.Reader
+	read   int64 // events of the part that are not in reading.decisions yet
 
 	sum        *Data    // except the inputs
 	stages     []string // by number of a metric: the stage, "" for a counter
@@ -111,10 +112,18 @@ func (w *worker) forget() {
 	w.evaluation = w.metric([]byte(evaluationKey))
 }
 
+// flush adds the decisions since the last flush to the part and to the
+// progress.
+func (w *worker) flush() {
+	w.decisions.Add(w.read)
+	w.part.Decisions += w.read
+	w.read = 0
+}
+
 // event adds an event if the options select it, and otherwise notes that it
 // does not.
 func (w *worker) event(e *logread.Event) {
-	w.part.Decisions++
+	w.read++
 	switch {
 	case w.wanted(e):
 		w.add(e)
