@@ -224,7 +224,7 @@ func (x *Data) Report() *Report {
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.Kept)
 	scanning.Wait()
-	if wrapperTimes(r) == "" {
+	if !r.Inputs.wrapped() {
 		r.byTime = s.findByTime(r)
 	}
 	r.Findings = find(r)

@@ -77,10 +77,8 @@ func (t *took) quantile(q float64) float64 {
 	return t.all[len(t.all)-1].took
 }
 
-func (t *took) median() float64 { return t.quantile(0.5) }
-
-// interval returns the 95 % interval of the median (Woodruff 1952).
-func (t *took) interval() (low, high float64) {
-	half := 0.98 * math.Sqrt(t.square) / max(1, t.weight)
-	return t.quantile(max(0, 0.5-half)), t.quantile(min(1, 0.5+half))
+// interval returns the 95 % interval of a quantile (Woodruff 1952).
+func (t *took) interval(q float64) (low, high float64) {
+	half := 1.96 * math.Sqrt(q*(1-q)*t.square) / max(1, t.weight)
+	return t.quantile(max(0, q-half)), t.quantile(min(1, q+half))
 }

@@ -71,9 +71,8 @@ const (
 	evaluationStage = "rego_query_eval"
 	httpStage       = "rego_builtin_http_send"
 
-	queryHits    = "server_query_cache_hit"
-	httpHits     = "rego_builtin_http_send_interquery_cache_hits"
-	httpRequests = "rego_builtin_http_send_network_requests"
+	queryHits = "server_query_cache_hit"
+	httpHits  = "rego_builtin_http_send_interquery_cache_hits"
 )
 
 // queryCacheHits returns the share of a group's queries that the server found

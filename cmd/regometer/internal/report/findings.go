@@ -12,7 +12,6 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/outcome"
 )
 
 // A rule makes a finding.
@@ -39,16 +38,16 @@ func RuleNames() []string {
 // from the log are shortened. They have no backticks, but may have any other
 // character.
 func find(r *Report) []Finding {
-	found := slices.Concat(r.byTime, findOften(r), findCosts(r))
+	found := slices.Concat(r.byTime, findOften(r))
 	order := map[string]int{}
 	for i, rule := range rules {
 		if order[rule.name] = i; rule.find != nil {
-			f := rule.find(r)
-			f.Rule = rule.name
-			found = append(found, f)
+			if f := rule.find(r); f.Text != "" {
+				f.Rule = rule.name
+				found = append(found, f)
+			}
 		}
 	}
-	found = slices.DeleteFunc(found, func(f Finding) bool { return f.Text == "" })
 	for i, f := range found {
 		found[i].Severity = cmp.Or(f.Severity, rules[order[f.Rule]].severity)
 	}
@@ -57,21 +56,6 @@ func find(r *Report) []Finding {
 	})
 	return found
 }
-
-// The thresholds of the rules: the least values of a finding. Times follow from
-// OPA's documentation, whose budget for a decision is a millisecond if latency
-// matters.
-const (
-	revisionCount = 500                   // evaluations of each revision
-	revisionTimes = 1.2                   // the median divided by the median before
-	revisionNear  = 10                    // slices of each revision that are nearest to the change
-	revisionStep  = 0.5                   // the change of their median, in parts of the change of the whole median
-	revisionMore  = 20 * time.Microsecond // the median minus the median before
-
-	hitRate      = 0.5  // of answers from the cache of http.send; a finding needs less
-	gapShare     = 0.01 // of the decisions; a finding needs more
-	wrapperShare = 0.01 // of the times; a finding needs more
-)
 
 // rules are sorted by importance: first what went wrong, then where the time
 // goes, then what the log itself lacks. docs/report.md describes them.
@@ -89,10 +73,10 @@ var rules = []rule{
 	{"cancelled_rose", Fault, needsTime, nil},
 	{"other_rose", Fault, needsTime | needsResult, nil},
 	{"allowed_high", Fault, needsTime | needsResult, nil},
-	{"errors_high", Fault, needsTime, nil},
+	{"errors_high", Fault, needsPaths | needsTime, nil},
 	{"denied_high", Fault, needsTime | needsResult, nil},
 	{"undefined_high", Fault, needsTime | needsResult, nil},
-	{"cancelled_high", Fault, needsTime, nil},
+	{"cancelled_high", Fault, needsPaths | needsTime, nil},
 	{"other_high", Fault, needsTime | needsResult, nil},
 	{"decisions_missing", Fault, needsTime, nil},
 	{"server_missing", Fault, needsTime, nil},
@@ -103,7 +87,7 @@ var rules = []rule{
 	{"client_slower", Fault, needsTime | needsDuration, nil},
 	{"group_slower", Fault, needsTime | needsDuration, nil},
 	{"revision_slower", Fault, needsTime | needsDuration, nil},
-	{"http_send_unfinished", Fault, needsDuration, nil},
+	{"http_send_unfinished", Fault, needsPaths | needsDuration, nil},
 	{"http_send_slow", Fault, needsPaths | needsDuration, nil},
 	{"requests_repeated", Fault, needsTime, nil},
 	{"compiles_rose", Fault, needsTime | needsDuration, nil},
@@ -112,13 +96,11 @@ var rules = []rule{
 	{"ids_reused", Fault, needsID, idsReused},
 	{"rate_fell", Info, needsTime, nil},
 	{"latency_drifted", Info, needsTime | needsDuration, nil},
-	{"http_send_uncached", Info, needsDuration, nil},
-	{"queries_recompiled", Info, needsDuration, nil},
-	{"handler_outside_rego", Info, needsDuration, nil},
+	{"http_send_uncached", Info, needsPaths | needsDuration, nil},
+	{"queries_recompiled", Info, needsPaths | needsDuration, nil},
 	{"events_large", Info, 0, eventsLarge},
 	{"uploads_failed", Info, 0, saidByOPA("uploads of its decision log failed", "OPA tries them again, so this alone loses no decision. "+
 		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
-	{"wrapper_times", Info, 0, say(wrapperTimes)},
 	{"keys_beyond_limit", Info, 0, say(keysBeyond)},
 }
 
@@ -161,73 +143,6 @@ func saidByOPA(what, advice string, kinds ...logread.Problem) func(*Report) Find
 		f.Text += ". " + advice
 		return f
 	}
-}
-
-// A cost is a rule for a stage that takes much time, where time can be saved. A
-// finding needs costCount decisions, a share of the time, a share of the
-// decisions, and a time in the stage alone, on average.
-type cost struct {
-	rule, stage string
-	share, rate float64
-	mean        time.Duration
-	advice      func(*Report) string // returns "" if nothing can be saved
-}
-
-const costCount = 100
-
-var costs = []cost{
-	{"http_send_uncached", httpStage, 0.2, 0, 0, func(r *Report) string {
-		hits, requests := Float(counter(r.Total.Counters, httpHits)), Float(counter(r.Total.Counters, httpRequests))
-		if requests == 0 { // some releases of OPA do not count them
-			requests = max(0, float64(stage(r.Total.Stages, httpStage).Durations.Count())-hits)
-		}
-		if hits >= hitRate*(hits+requests) {
-			return ""
-		}
-		return fmt.Sprintf("%s of its answers came from the inter-query cache. If an old answer does no harm, set `cache: true` in the call. "+
-			"If the other server's headers forbid caching, set `force_cache: true` and `force_cache_duration_seconds`. "+
-			"If the call has these settings already, check whether `caching.inter_query_builtin_cache.max_size_bytes` is too small.", text.Percent(hits/(hits+requests)))
-	}},
-	{"queries_recompiled", compileStage, 0, 0.1, 0, func(r *Report) string {
-		path, most := "", uint64(0)
-		for _, g := range r.Groups.Sums() {
-			if n := stage(g.Stages, compileStage).Durations.Count(); r.By == "path" && n > most {
-				path, most = g.Key, n
-			}
-		}
-		if path == outcome.Query && most > stage(r.Total.Stages, compileStage).Durations.Count()/2 {
-			return text.Count(most) + " of them are ad-hoc queries, which OPA does not cache. Make the query a rule, and ask for the rule's path through the Data API."
-		}
-		said := "OPA keeps the compiled queries of 100 paths until policies or data change. " +
-			"Pass ids in the input and not in the path, and write policies and data less often, in larger batches."
-		if most > 0 {
-			said = fmt.Sprintf("Of %s, %s has the most, %s. ", text.Plural(r.Groups.Len(), "path"), name(path), text.Count(most)) + said
-		}
-		return said
-	}},
-	{"handler_outside_rego", handlerStage, 0.5, 0, 500 * time.Microsecond, func(*Report) string {
-		return "Check whether OPA waits for a processor. If it does, raise its CPU limit, or spread the load over more instances."
-	}},
-	{"handler_outside_rego", inputStage, 0.5, 0, 500 * time.Microsecond, func(*Report) string {
-		return "Send only the parts of the input that policies read, and check whether clients send the input slowly."
-	}},
-}
-
-func findCosts(r *Report) (found []Finding) {
-	for _, c := range costs {
-		s := stage(r.Total.Stages, c.stage)
-		n, all := s.Durations.Count(), r.Total.Decisions
-		share, rate, mean := Share(s.Self, r.Total.Time), Ratio(n, all), Float(s.Self)/float64(max(1, n))
-		if n < costCount || share < c.share || rate < c.rate || mean < float64(c.mean) {
-			continue
-		}
-		if advice := c.advice(r); advice != "" {
-			found = append(found, Finding{Rule: c.rule, Stage: c.stage, Figures: map[string]float64{"share": share, "mean_ns": mean, "decisions": float64(n)},
-				Text: fmt.Sprintf("Stage %s takes %s of the time, without the stages that it contains. %s of %s have it (%s), for %s on average. %s",
-					name(c.stage), text.Percent(share), text.Count(n), text.Plural(all, "decision"), text.Percent(rate), text.Duration(mean), advice)})
-		}
-	}
-	return found
 }
 
 func keysBeyond(r *Report) string {

@@ -15,40 +15,38 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Often is a rule for what many decisions of some paths, or of the whole log, do,
-// unless a scan has a finding of it that says more.
+// Often is a rule for what many decisions of some paths do, unless a scan has a
+// finding of it that says more.
 type often struct {
 	rule, did string
-	scanned   []string // other rules of the scan about it
+	scanned   string // another rule of the scan about it
 	// count returns how many decisions, or calls, do it, and of how many.
-	count func(*Group) (n, of uint64)
-	// The least numbers that do it: of each path, and of all paths together or of
-	// the log.
-	each, least uint64
-	// The least shares: of each path, and of the log. With a share above 1, the
-	// rule does not judge the log.
-	share, whole float64
-	stage        string
-	calls        bool // it counts calls in the stage
-	advice       string
+	count       func(*Group) (n, of uint64)
+	each, least uint64  // the least numbers that do it: of a path, and of all such paths together
+	share       float64 // the least share of a path
+	stage       string
+	advice      string
+	more        []string // flags of the command
 }
 
 const httpStops = " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." +
 	" Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may."
 
-const httpTimes = 20 // a slow call of http.send divided by the median
+const (
+	httpTimes = 20  // a slow call of http.send divided by the median
+	httpShare = 0.2 // of the time, from which on it matters that calls have no cached answer
+)
 
 var oftens = []often{
 	{
-		rule: "errors_high", scanned: []string{"errors_rose"}, did: "decisions (%s) failed",
-		count: ended(outcome.Failed), each: 50, least: 50, share: 0.2, whole: 0.05,
-		advice: " Find the cause in the messages of the errors in the log, and the paths with `--by path`.",
+		rule: "errors_high", scanned: "errors_rose", did: "decisions (%s) failed",
+		count: ended(outcome.Failed), each: 50, share: 0.1, advice: outcomeTexts[outcome.Failed].advice,
 	}, {
-		rule: "cancelled_high", scanned: []string{"cancelled_rose"}, did: "decisions (%s) were cancelled",
-		count: ended(outcome.Cancelled), each: 50, least: 50, share: 0.2, whole: 0.05, advice: outcomeTexts[outcome.Cancelled].advice,
+		rule: "cancelled_high", scanned: "cancelled_rose", did: "decisions (%s) were cancelled",
+		count: ended(outcome.Cancelled), each: 50, share: 0.1, advice: outcomeTexts[outcome.Cancelled].advice,
 	}, {
-		rule: "path_undefined", scanned: []string{"undefined_rose"}, did: "decisions (%s) were undefined",
-		count: ended(outcome.Undefined), least: 100, share: 0.95, whole: 2,
+		rule: "path_undefined", scanned: "undefined_rose", did: "decisions (%s) were undefined",
+		count: ended(outcome.Undefined), least: 100, share: 0.95,
 		advice: outcomeTexts[outcome.Undefined].advice + " If undefined means no, add a `default` rule that says so.",
 	}, {
 		rule: "http_send_unfinished", did: "decisions (%s) had a call of `http.send` that did not end",
@@ -56,12 +54,42 @@ var oftens = []often{
 		least: 10, stage: httpStage, advice: httpStops,
 	}, {
 		rule: "http_send_slow", did: fmt.Sprintf("calls of `http.send` (%%s) took a second or more, and %d times the median", httpTimes),
-		count: countSlow, each: 20, least: 20, share: 0.002, whole: 2, stage: httpStage, calls: true, advice: stageAdvice[ofHTTP],
+		count: countSlow, each: 20, share: 0.002, stage: httpStage, advice: stageAdvice[ofHTTP], more: []string{"--slowest", "10"},
+	}, {
+		rule: "http_send_uncached", did: "calls of `http.send` (%s) had no cached answer, and calls took much of the time,",
+		count: countUncached, least: 100, share: 0.5, stage: httpStage,
+		advice: " If an old answer does no harm, set `cache: true` in the call. " +
+			"If the other server's headers forbid caching, set `force_cache: true` and `force_cache_duration_seconds`. " +
+			"If the call has these settings already, check whether `caching.inter_query_builtin_cache.max_size_bytes` is too small.",
+	}, {
+		rule: "queries_recompiled", scanned: "compiles_rose", did: "decisions (%s) compiled their query",
+		count: countCompiled, least: 100, share: 0.1, stage: compileStage,
+		advice: " OPA keeps the compiled queries of 100 paths until policies or data change. " +
+			"Pass ids in the input and not in the path, and write policies and data less often, in larger batches.",
 	},
 }
 
 func ended(o outcome.Outcome) func(*Group) (uint64, uint64) {
 	return func(g *Group) (uint64, uint64) { return g.Outcomes[o], g.Decisions }
+}
+
+// countUncached returns how many calls of http.send the inter-query cache has not
+// answered, if calls take much of the time.
+func countUncached(g *Group) (n, of uint64) {
+	s := stage(g.Stages, httpStage)
+	if of = s.Durations.Count(); Share(s.Self, g.Time) >= httpShare {
+		n = of - min(of, counter(g.Counters, httpHits).Lo)
+	}
+	return n, of
+}
+
+// countCompiled returns how many decisions compiled their query, unless it is an
+// ad-hoc query, which OPA never keeps.
+func countCompiled(g *Group) (n, of uint64) {
+	if g.Key != outcome.Query {
+		n = stage(g.Stages, compileStage).Durations.Count()
+	}
+	return n, g.Decisions
 }
 
 // countSlow returns the number of slow calls of http.send, and of all.
@@ -78,55 +106,43 @@ func countSlow(g *Group) (n, of uint64) {
 
 // findOften returns the findings of these rules.
 func findOften(r *Report) (found []Finding) {
+	if r.By != "path" {
+		return nil
+	}
 	type path struct {
-		key, text string
-		n, of     uint64
+		key   string
+		n, of uint64
 	}
 	paths := make([][]path, len(oftens))
-	told := func(o *often, is func(*Finding) bool) bool {
-		return slices.ContainsFunc(r.byTime, func(f Finding) bool { return (f.Rule == o.rule || slices.Contains(o.scanned, f.Rule)) && is(&f) })
-	}
 	for _, g := range r.Groups.Sums() {
 		for i := range oftens {
 			o := &oftens[i]
-			n, of := o.count(g)
-			if r.By == "path" && g.Key != rollup.Other && n >= max(1, o.each) && Ratio(n, of) >= o.share && !told(o, func(f *Finding) bool { return f.Path == "" || f.Path == g.Key }) {
-				p := path{g.Key, fmt.Sprintf("%s (%s of %s)", name(g.Key), text.Count(n), text.Count(of)), n, of}
-				if d := &stage(g.Stages, o.stage).Durations; o.calls {
-					p.text += fmt.Sprintf(" with a median of %s and a maximum of %s", text.Duration(d.Quantile(0.5)), text.Duration(float64(d.Max())))
-				}
-				paths[i] = append(paths[i], p)
+			told := slices.ContainsFunc(r.byTime, func(f Finding) bool {
+				return (f.Rule == o.rule || f.Rule == o.scanned) && (f.Path == "" || f.Path == g.Key)
+			})
+			if n, of := o.count(g); g.Key != rollup.Other && n >= max(1, o.each) && Ratio(n, of) >= o.share && !told {
+				paths[i] = append(paths[i], path{g.Key, n, of})
 			}
 		}
 	}
-	for i := range oftens {
-		o, n, of, where := &oftens[i], uint64(0), uint64(0), ""
-		for _, p := range paths[i] {
+	for i, list := range paths {
+		o, n, of := &oftens[i], uint64(0), uint64(0)
+		for _, p := range list {
 			n, of = n+p.n, of+p.of
 		}
-		if len(paths[i]) > 0 {
-			slices.SortStableFunc(paths[i], func(a, b path) int { return cmp.Compare(b.n, a.n) })
-			where = " on " + text.Plural(len(paths[i]), "path") + ": " + listed(paths[i], func(p path) string { return p.text })
-		} else if !told(o, func(*Finding) bool { return true }) {
-			n, of = o.count(&r.Total)
-		}
-		if n < o.least || where == "" && Ratio(n, of) < o.whole {
+		if n < max(1, o.least) {
 			continue
 		}
+		slices.SortStableFunc(list, func(a, b path) int { return cmp.Compare(b.n, a.n) })
 		f := Finding{Rule: o.rule, Stage: o.stage, Figures: map[string]float64{"decisions": float64(of), "share": Ratio(n, of)}}
 		f.setTimes(r.From, r.To)
-		f.Text = fmt.Sprintf("%s of %s "+o.did+"%s.", text.Count(n), text.Count(of), text.Percent(Ratio(n, of)), where)
-		if o.rule == "errors_high" {
-			f.Text += commonest(r.Total.Errors)
-		}
-		f.Text += o.advice
-		if len(paths[i]) == 1 {
-			f.Path = paths[i][0].key
-			var more []string
-			if o.calls {
-				more = []string{"--slowest", "10"}
-			}
-			r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{}, more...)
+		f.Text = fmt.Sprintf("%s of %s "+o.did+" on %s: %s.%s", text.Count(n), text.Count(of), text.Percent(Ratio(n, of)), text.Plural(len(list), "path"),
+			listed(list, func(p path) string {
+				return fmt.Sprintf("%s (%s of %s)", name(p.key), text.Count(p.n), text.Count(p.of))
+			}), o.advice)
+		if len(list) == 1 {
+			f.Path = list[0].key
+			r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{}, o.more...)
 		}
 		found = append(found, f)
 	}

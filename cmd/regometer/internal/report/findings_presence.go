@@ -15,6 +15,7 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 const (
@@ -46,6 +47,14 @@ func (r *Report) newFinding(rule string, from, to int64, since time.Time, figure
 	return f
 }
 
+// timed returns the slices that have a time.
+func timed(all []groupby.Slice) []groupby.Slice {
+	if len(all) > 0 && all[0].Begin == logread.NoTime {
+		return all[1:]
+	}
+	return all
+}
+
 const whyNone = "Find out whether OPA, its clients or the shipping of its log stopped."
 
 // findMissing reports servers without decisions up to the end of the log. If
@@ -59,17 +68,13 @@ func (s *scan) findMissing(r *Report) (f Finding) {
 			continue
 		}
 		// It would have had its share of the decisions of the others.
-		after := uint64(0)
-		for _, p := range timed(r.Total.Slices) {
-			if n := outcomes(p.Outcomes); p.Begin > x.Last {
-				after += n.sum()
-			}
-		}
+		after := len(s.events) - s.from(x.Last+1)
+		expected := float64(x.Decisions()) * Ratio(uint64(after), uint64(len(s.events)-after))
 		// The other server may have few decisions too.
 		within := max(int64(replacedWithin), replacedGaps*((x.Last-x.First)/int64(x.Decisions())))
 		next, _ := slices.BinarySearchFunc(list, max(x.First+1, x.Last-within), func(o Member, t int64) int { return cmp.Compare(o.First, t) })
 		replaced := next < len(list) && list[next].First <= x.Last+within
-		if expected := float64(x.Decisions()) * Ratio(after, r.Total.Decisions-after); !replaced && expected >= silentExpect && r.To-x.Last > 2*s.longestOf(x.Name) {
+		if !replaced && expected >= silentExpect && r.To-x.Last > 2*s.longestOf(x.Name) {
 			missing = append(missing, x)
 		}
 	}
@@ -110,16 +115,9 @@ func clockOff(r *Report) (f Finding) {
 		if disagree || replaced || math.Abs(begin) < float64(clockLeast) {
 			continue
 		}
-		way, also := "after", ""
-		if begin < 0 {
-			way = "before"
-		}
-		if len(others) == 1 {
-			also = " Or that of the other machine is wrong."
-		}
 		f = r.newFinding("clock_off", x.First, x.Last, time.Time{}, map[string]float64{"seconds": begin / 1e9},
-			"The first and the last decision of server %s%s are %s %s those of all other servers, which agree. Check the clock of its machine.%s",
-			name(x.Name), r.servers.idOf(x.Name), text.LongDuration(math.Abs(begin)), way, also)
+			"The first and the last decision of server %s%s are %s %s those of all other servers, which agree. Check the clock of its machine, or else theirs.",
+			name(x.Name), r.servers.idOf(x.Name), text.LongDuration(math.Abs(begin)), map[bool]string{true: "before", false: "after"}[begin < 0])
 		f.Server = x.Name
 		break
 	}
@@ -145,22 +143,17 @@ func rateFell(r *Report) (f Finding) {
 		o := outcomes(p.Outcomes)
 		rates[(p.Begin-begin)/r.Width] = float64(o.sum())
 	}
-	fall, largest := 0, 0.0
 	for i := rateSlices; i+rateSlices <= len(rates); i++ {
-		before, after := mean(rates[i-rateSlices:i]), mean(rates[i:i+rateSlices])
-		if before >= scanLeast && after < rateTimes*before && before-after > largest && slices.Max(rates[i:]) < slices.Min(rates[:i]) {
-			fall, largest = i, before-after
+		before, after, from := mean(rates[:i]), mean(rates[i:]), begin+int64(i)*r.Width
+		if slices.Max(rates[i:]) >= slices.Min(rates[:i]) || before < scanLeast || after >= rateTimes*before || r.To-from < int64(rateLong) {
+			continue
 		}
+		minute := float64(time.Minute) / float64(r.Width)
+		return r.newFinding("rate_fell", from, r.To, second(from), map[string]float64{"per_minute": after * minute, "per_minute_outside": before * minute},
+			"From %s UTC to the end of the log, %.3g decisions came in a minute, and %.3g before. "+
+				"Find out whether clients stopped to ask, or whether a part of the log is missing.", at(from), after*minute, before*minute)
 	}
-	from := begin + int64(fall)*r.Width
-	if fall == 0 || r.To-from < int64(rateLong) {
-		return f
-	}
-	minute := float64(time.Minute) / float64(r.Width)
-	before, after := mean(rates[:fall])*minute, mean(rates[fall:])*minute
-	return r.newFinding("rate_fell", from, r.To, second(from), map[string]float64{"per_minute": after, "per_minute_outside": before},
-		"From %s UTC to the end of the log, %.3g decisions came in a minute, and %.3g before. "+
-			"Find out whether clients stopped to ask, or whether a part of the log is missing.", at(from), after, before)
+	return f
 }
 
 // A pause is a time without decisions.
@@ -191,30 +184,25 @@ func (s *scan) longestOf(server string) int64 {
 	return 0
 }
 
-// findPauses reports pauses that are much longer than all others, unless only the
-// sample has no decisions then.
+// findPauses reports pauses that are much longer than all others.
 func (s *scan) findPauses(r *Report) (found []Finding) {
 	all := s.pausesOf(s.targets[0].events)
-	for n := min(pauses, len(all), len(s.events)-1-scanLeast); n > 0; n-- {
-		long := all[:n]
-		if l := long[n-1].length(); l < int64(gapLeast) || long[0].length() > int64(gapMost) || n < len(all) && l < gapTimes*all[n].length() {
+	usual := int64(0)
+	if len(all) > pauses {
+		usual = all[pauses].length()
+	}
+	for _, p := range all[:min(pauses, len(all))] {
+		if p.length() < max(int64(gapLeast), gapTimes*usual) || p.length() > int64(gapMost) || len(s.events) < scanLeast {
 			continue
 		}
-		slices.SortFunc(long, func(a, b pause) int { return cmp.Compare(a.from, b.from) })
-		for _, p := range long {
-			if slices.ContainsFunc(timed(r.Total.Slices), func(x groupby.Slice) bool { return x.Begin > p.from && x.Begin+r.Width <= p.to }) {
-				continue
-			}
-			figures := map[string]float64{"seconds": float64(p.length()) / 1e9}
-			f := r.newFinding("decisions_missing", p.from, p.to, second(p.from), figures,
-				"From %s to %s UTC, for %s, there is no decision. No other pause is a tenth as long. "+whyNone+"%s",
-				at(p.from), at(p.to), text.LongDuration(float64(p.length())), s.sayOfSample(figures))
-			if p.length() >= int64(pauseLong) {
-				f.Severity = Info // as at night
-			}
-			found = append(found, f)
+		figures := map[string]float64{"seconds": float64(p.length()) / 1e9}
+		f := r.newFinding("decisions_missing", p.from, p.to, second(p.from), figures,
+			"From %s to %s UTC, for %s, there is no decision. All but the longest pauses are less than a tenth as long. "+whyNone+"%s",
+			at(p.from), at(p.to), text.LongDuration(float64(p.length())), s.sayOfSample(figures))
+		if p.length() >= int64(pauseLong) {
+			f.Severity = Info // as at night
 		}
-		break
+		found = append(found, f)
 	}
 	return found
 }

@@ -28,8 +28,8 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	clusters := s.findClusters()
 	for i := range clusters {
 		c := &clusters[i]
-		if path, outside, _ := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
-			path >= 0 && s.values[ofPath][path].name != "" && outside.all >= scanLeast {
+		if path, outside := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
+			path >= 0 && s.values[ofPath][path].name != "" && outside >= scanLeast {
 			if c.subject[ofPath] = path; len(s.values[ofPath][path].events) < len(c.events) {
 				c.events = s.values[ofPath][path].events
 			}
@@ -45,16 +45,9 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	for i := 0; i < len(clusters); i++ {
 		c := &clusters[i]
 		// What comes back again and again is one finding.
-		times, rest := clusters[i:i+1:i+1], clusters[:i+1:i+1]
-		for _, o := range clusters[i+1:] {
-			if !c.isLike(o) {
-				rest = append(rest, o)
-			} else if !slices.ContainsFunc(times, func(t cluster) bool { return o.first <= t.last && t.first <= o.last }) {
-				times = append(times, o)
-			}
-		}
-		if c.again = len(times) - 1; c.again >= 2 {
-			clusters = rest
+		others := slices.DeleteFunc(slices.Clone(clusters[i+1:]), c.isLike)
+		if n := len(clusters) - i - 1 - len(others); n >= 2 {
+			c.again, clusters = n, append(clusters[:i+1], others...)
 		}
 		if c.kind == shifted && slices.ContainsFunc(clusters, func(o cluster) bool { return o.kind == repeated && s.explains(&o, c) }) {
 			continue
@@ -67,17 +60,12 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		started[c.kind] = started[c.kind] || f.start
 		found = append(found, f)
 	}
-	if !slices.ContainsFunc(found, func(f Finding) bool { return f.Figures["factor"] > 0 && f.Severity == Fault }) {
-		own := revisionSlower(r) // says more than a finding of its first decisions
-		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Rule == own.Rule && f.Revision == own.Revision })
-		found = append(found, own)
-	}
 	found = append(found, s.findPauses(r)...)
 	off := clockOff(r)
 	if found = append(found, off); off.Text == "" {
 		found = append(found, s.findMissing(r), rateFell(r))
 	}
-	return found
+	return slices.DeleteFunc(found, func(f Finding) bool { return f.Text == "" })
 }
 
 // isLike reports whether two clusters differ only in their times, but for the
@@ -94,21 +82,19 @@ func (s *scan) explains(o, c *cluster) bool {
 }
 
 // findOwner returns the name of an attribute that has nearly all of what a
-// cluster has too much of, or anyName. It also returns the decisions of this
-// name that are outside, and their share of all outside.
-func (s *scan) findOwner(c *cluster, a int) (name int32, outside tally, share float64) {
+// cluster has too much of, or anyName. It also returns the number of decisions of
+// this name that are outside.
+func (s *scan) findOwner(c *cluster, a int) (name int32, outside int) {
 	in, out := make([]tally, len(s.values[a])), make([]tally, len(s.values[a]))
-	others := 0
 	for i := range s.events {
 		e := &s.events[i]
-		of := in
-		if !c.subject.has(e) {
-			continue
-		} else if !c.has(i, e) {
-			of = out
-			others++
+		of := out
+		if c.has(i, e) {
+			of = in
 		}
-		of[e.names[a]] = of[e.names[a]].plus(tally{1, max(0, int(c.of(e)))})
+		if c.subject.has(e) {
+			of[e.names[a]] = of[e.names[a]].plus(tally{1, max(0, int(c.of(e)))})
+		}
 	}
 	most, sum, at := 0.0, 0.0, 0
 	for n, t := range in {
@@ -118,9 +104,9 @@ func (s *scan) findOwner(c *cluster, a int) (name int32, outside tally, share fl
 		}
 	}
 	if most == 0 || most < nearlyAll*sum {
-		return anyName, outside, 0
+		return anyName, 0
 	}
-	return int32(at), out[at], Ratio(uint64(out[at].all), uint64(others))
+	return int32(at), out[at].all
 }
 
 func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
@@ -143,16 +129,8 @@ func (f *Finding) subject() [attributes]*string {
 // describe returns the finding of a cluster, without a text if the tables
 // contradict it.
 func (s *scan) describe(r *Report, c *cluster) (f Finding) {
-	from, to := s.period(r, c)
+	from, to, names := s.period(r, c)
 	f.Severity, f.Figures = Fault, map[string]float64{}
-	names := c.subject
-	if at, _, share := s.findOwner(c, ofRevision); c.timed() && names[ofRevision] == anyName && at >= 0 && share <= 1-nearlyAll {
-		if m, _, _ := r.member(ofRevision, s.values[ofRevision][at].name); m.Decisions() > 0 && s.values[ofRevision][at].name != "" { // nobody had it before
-			names[ofRevision] = at
-			from, to = max(from, m.First), min(to, m.Last)
-			c.first, c.last = max(c.first, s.from(from)), min(c.last, s.from(to+1)-1)
-		}
-	}
 	f.setTimes(from, to)
 	var subjects, paths []string
 	by, slower := s.servers.by(), attributeWords[ofPath].slower
@@ -178,27 +156,28 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if len(subjects) > 0 {
 		what += " of " + strings.Join(subjects, " and ")
 	}
-	// A name that begins or ends far from the ends of the log has times too, but
-	// a client asks when it likes.
-	far := (r.To - r.From) / 50
-	if names[ofClient] != anyName {
-		far = r.To - r.From
-	}
-	begins, ends := c.begins || from-r.From > far, c.ends || r.To-to > far
 	when, since, until := "", time.Time{}, time.Time{}
-	if begins {
+	if c.begins {
 		when, since = fmt.Sprintf("From %s UTC on, ", at(from)), second(from)
 	}
-	if ends {
+	if c.ends {
 		when, until = fmt.Sprintf("Until %s UTC, ", at(to)), second(to).Add(time.Second)
 	}
-	if begins && ends {
+	if c.begins && c.ends {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
-	f.Rule = slower
-	said, advice := s.sayMedian(c, &f, what)
-	if said == "" {
-		said, advice = s.sayShare(r, c, &f, what, from, to)
+	same, said, advice := "", "", ""
+	if c.kind == slow {
+		same = " of the same paths"
+	}
+	others := "the others" + same
+	if c.timed() {
+		others = "those" + same + " at other times"
+	}
+	if f.Rule = slower; c.kind == slow {
+		said, advice = s.sayTimes(c, &f, what, others)
+	} else {
+		said, advice = s.sayShare(r, c, &f, what, others, from, to)
 	}
 	if said == "" {
 		return Finding{}
@@ -206,19 +185,19 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if when == "" {
 		said = strings.ToUpper(said[:1]) + said[1:]
 	}
-	if f.Text = when + said + cmp.Or(s.usual(r, c, &f, from, to), advice); c.again >= 2 {
+	f.Text = when + said + cmp.Or(s.usual(r, c, &f, from, to), advice)
+	if c.again > 0 {
 		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
-		f.Figures["again"] = float64(c.again)
 	}
 	f.Text += s.sayOfSample(f.Figures)
 	r.suggest(&f, by, paths, since, until)
 	return f
 }
 
-// period returns the times of a cluster. Those of names are exact. If a
-// revision begins next to the begin of a cluster, it begins there.
-func (s *scan) period(r *Report, c *cluster) (from, to int64) {
-	from, to = r.From, r.To
+// period returns the times of a cluster, and its names. The times of names are
+// exact. If a revision begins next to the begin of a cluster, it begins there.
+func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
+	from, to, names = r.From, r.To, c.subject
 	for a, n := range c.subject {
 		if n != anyName {
 			if m, _, _ := r.member(a, s.values[a][n].name); m.Decisions() > 0 {
@@ -230,7 +209,7 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64) {
 		to = s.events[c.last].time
 	}
 	if !c.begins {
-		return from, to
+		return from, to, names
 	}
 	for i, since := c.first, s.events[c.first].time-int64(time.Minute); c.kind == repeated && i >= 0 && s.events[i].time >= since; i-- {
 		if e := &s.events[i]; c.subject.has(e) && e.again && !e.asked { // by a new client, whose first minute does not count
@@ -246,9 +225,10 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64) {
 		if v.First > low && v.First <= high {
 			from = v.First
 			c.first = s.from(from)
+			names[ofRevision] = s.events[c.first].names[ofRevision]
 		}
 	}
-	return from, to
+	return from, to, names
 }
 
 // from returns the index of the first event from a time on.

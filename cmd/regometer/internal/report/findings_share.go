@@ -7,7 +7,6 @@ package report
 // feature.
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 
@@ -28,8 +27,10 @@ func (o *outcomes) sum() (n uint64) {
 func (o *outcomes) share(of outcome.Outcome) float64 { return Ratio(o[of], o.sum()) }
 
 // outcomes counts the outcomes in a cluster and of the decisions with which it
-// is compared.
-func (s *scan) outcomes(c *cluster) (in, out outcomes) {
+// is compared: those of the sample, and if a table has them, those of the whole
+// log. The table is that of a name, or the slices of time that are wholly inside
+// and outside.
+func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out outcomes, exact bool) {
 	for i := range s.events {
 		switch e := &s.events[i]; {
 		case c.has(i, e):
@@ -38,13 +39,7 @@ func (s *scan) outcomes(c *cluster) (in, out outcomes) {
 			out[e.outcome]++
 		}
 	}
-	return in, out
-}
-
-// tables returns what outcomes returns, of the whole log: of a name, or from the
-// slices of time that are wholly inside and outside. It returns false if no table
-// has them.
-func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, ok bool) {
+	c.in, c.out = tally{int(in.sum()), int(in[c.outcome])}, tally{int(out.sum()), int(out[c.outcome])}
 	m, parts, width, names := seen{Outcomes: r.Total.Outcomes}, r.Total.Slices, r.Width, 0
 	for a, n := range c.subject {
 		if n != anyName {
@@ -52,27 +47,28 @@ func (s *scan) tables(r *Report, c *cluster, from, to int64) (in, out outcomes, 
 			names++
 		}
 	}
-	if names > 1 {
-		return in, out, false
-	}
+	var whole, rest outcomes
 	if !c.timed() {
-		in = m.Outcomes
+		whole = m.Outcomes
 		for o, n := range r.Total.Outcomes {
-			out[o] = n - min(n, in[o])
+			rest[o] = n - min(n, whole[o])
 		}
 	} else {
 		for _, p := range timed(parts) {
 			for o, n := range p.Outcomes {
 				switch {
 				case p.Begin >= from && (p.Begin+width <= to || to == r.To):
-					in[o] += n
+					whole[o] += n
 				case p.Begin+width <= from || p.Begin > to:
-					out[o] += n
+					rest[o] += n
 				}
 			}
 		}
 	}
-	return in, out, in.sum() >= scanLeast && out.sum() >= scanLeast
+	if s.share < 1 && names <= 1 && whole.sum() >= scanLeast && rest.sum() >= scanLeast {
+		return whole, rest, true
+	}
+	return in, out, s.share == 1
 }
 
 // outcomeTexts has the words for each outcome, the beginning of the names of its
@@ -82,7 +78,7 @@ var outcomeTexts = [len(outcomes{})]struct{ word, did, rule, advice string }{
 	outcome.Denied:    {"denied", "were denied", "denied", " Check whether the policy, its data, or the requests changed."},
 	outcome.Neither:   {"another result", "had another result", "other", ""},
 	outcome.Undefined: {"undefined", "were undefined", "undefined", " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these."},
-	outcome.Failed:    {"failed", "failed", "errors", ""},
+	outcome.Failed:    {"failed", "failed", "errors", " Find the cause in the messages of the errors in the log."},
 	outcome.Cancelled: {"cancelled", "were cancelled", "cancelled", " Clients gave up, or their time limit was too short: look at the durations at this time."},
 }
 
@@ -95,7 +91,7 @@ var kindTexts = [kinds]struct {
 	least                    float64
 	rule, did, stage, advice string
 }{
-	slow:    {least: 0.15},
+	slow:    {least: 0.08},
 	shifted: {least: 0.08},
 	untimed: {0.5, "metrics_missing", "had no durations", "",
 		" Find out what removes `metrics` there, or whether this server has another version or configuration of OPA."},
@@ -143,74 +139,41 @@ func (s *scan) sayOfSample(figures map[string]float64) string {
 
 // sayShare says how many decisions of a cluster have its feature, and what to do.
 // It returns "" if the tables contradict it.
-func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what string, from, to int64) (said, advice string) {
-	a, b := s.outcomes(c)
-	if c.kind == shifted { // with the decisions of other clusters
-		c.in, c.out = tally{int(a.sum()), int(a[c.outcome])}, tally{int(b.sum()), int(b[c.outcome])}
-	}
-	var of float64
-	about, sampled := s.about(), s.share < 1
-	in, out := c.in.rate(), c.out.rate()
-	whole, rest, exact := s.tables(r, c, from, to)
-	if exact = exact && sampled; exact && !c.timed() { // the tables know how many there are
-		of = float64(whole.sum())
-		f.Figures["decisions"] = of
-	} else {
-		of = s.setDecisions(f, float64(c.in.all))
-	}
-	if exact && c.kind == shifted {
-		a, b, sampled = whole, rest, false
-		in, out = a.share(c.outcome), b.share(c.outcome)
-		if !c.timed() {
-			about = ""
-		}
-	}
-	if c.kind == shifted && !c.raised(in, out) {
-		return "", ""
-	}
-	f.setShare("share", in, sampled, c.in.all)
-	f.setShare("share_outside", out, sampled, c.out.all)
+func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, from, to int64) (said, advice string) {
 	words, more := kindTexts[c.kind], ""
-	f.Rule, f.Stage = cmp.Or(words.rule, f.Rule), words.stage
-	switch c.kind {
-	case slow:
-		words.did = c.longer()
-		more, words.advice = s.sayWhy(c, f)
-	case shifted:
+	f.Rule, f.Stage = words.rule, words.stage
+	in, out, sampled, about := c.in.rate(), c.out.rate(), s.share < 1, s.about()
+	if c.kind == shifted {
+		a, b, exact := s.outcomes(r, c, from, to)
+		in, out, sampled = a.share(c.outcome), b.share(c.outcome), !exact
+		if !c.raised(in, out) {
+			return "", ""
+		}
 		o := outcomeTexts[c.outcome]
 		words.did, words.advice = o.did, o.advice
 		if f.Rule = o.rule + "_high"; c.timed() || f.Revision != "" {
 			f.Rule = o.rule + "_rose"
 		}
-		if c.outcome == outcome.Failed {
-			words.advice = commonest(r.Total.Errors)
-		}
-		if before, after := b.share(outcome.Allowed), a.share(outcome.Allowed); c.outcome != outcome.Allowed && math.Abs(before-after) >= rarePoints {
-			more = fmt.Sprintf(" The share of allowed ones is %s, against %s.", text.Percent(after), text.Percent(before))
-			f.setShare("allowed", after, sampled, c.in.all)
-			f.setShare("allowed_outside", before, sampled, c.out.all)
-		}
-	case repeated:
-		if at, _, _ := s.findOwner(c, ofClient); f.Client == "" && at >= 0 { // a client that asks at no other time is no subject
-			f.Client = s.values[ofClient][at].name
-			more = " Nearly all that repeat are of client " + name(f.Client) + "."
+		if exact && !c.timed() {
+			f.Figures["decisions"], about = float64(a.sum()), ""
 		}
 	}
+	if f.Figures["decisions"] == 0 {
+		s.setDecisions(f, float64(c.in.all))
+	}
+	f.setShare("share", in, sampled, c.in.all)
+	f.setShare("share_outside", out, sampled, c.out.all)
+	if at, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" && at >= 0 { // a client that asks at no other time is no subject
+		f.Client = s.values[ofClient][at].name
+		more = " Nearly all that repeat are of client " + name(f.Client) + "."
+	}
+	of := f.Figures["decisions"]
 	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, words.did, about,
-		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), c.either("the others", "those at other times"), more), words.advice
+		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, more), words.advice
 }
 
 // about marks an estimate.
 func (s *scan) about() string { return map[bool]string{true: "about "}[s.share < 1] }
-
-// either returns one of two texts about the decisions with which a cluster is
-// compared.
-func (c *cluster) either(others, atOtherTimes string) string {
-	if c.timed() {
-		return atOtherTimes
-	}
-	return others
-}
 
 // isSticky reports whether nearly all decisions of a cluster come from clients
 // that ask no other server.

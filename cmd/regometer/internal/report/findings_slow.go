@@ -19,7 +19,7 @@ const (
 	startLong      = 3 * time.Minute // a slow start ends within this time for each server,
 	startDecisions = 100             // or has at most so many decisions of each server,
 	startNear      = time.Minute     // a server or revision begins in this time, or in the first quarter
-	medianRose     = 1.25            // by which a median must differ to describe slow decisions
+	medianRose     = 1.1             // by which a median must differ to describe slow decisions
 	loadTimes      = 1.5             // a load is high if so many times as many decisions come as at other times
 )
 
@@ -100,45 +100,33 @@ func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why str
 	return why
 }
 
-// compareMedians sets the figures of two medians, with intervals if they are those
-// of a sample.
-func (s *scan) compareMedians(f *Finding, in, out *took) {
-	inLow, inHigh := in.interval()
-	outLow, outHigh := out.interval()
-	f.set("median", "_ns", s.share < 1, in.median(), inLow, inHigh)
-	f.set("median_outside", "_ns", s.share < 1, out.median(), outLow, outHigh)
-	f.set("factor", "", s.share < 1, in.median()/out.median(), inLow/max(1, outHigh), inHigh/max(1, outLow))
+// compare sets the figures of a quantile of two sets of durations, with intervals
+// if they are those of a sample.
+func (s *scan) compare(f *Finding, q float64, in, out *took) {
+	inLow, inHigh := in.interval(q)
+	outLow, outHigh := out.interval(q)
+	f.set("median", "_ns", s.share < 1, in.quantile(q), inLow, inHigh)
+	f.set("median_outside", "_ns", s.share < 1, out.quantile(q), outLow, outHigh)
+	f.set("factor", "", s.share < 1, in.quantile(q)/out.quantile(q), inLow/max(1, outHigh), inHigh/max(1, outLow))
 }
 
-// sayMedian says which median the decisions of a slow cluster have, and what to
-// do. It returns "" if the median does not tell.
-func (s *scan) sayMedian(c *cluster, f *Finding, what string) (said, advice string) {
-	if c.kind != slow || c.over != math.Log(slowLow) && c.in.rate() < 0.5 {
-		return "", ""
+// sayTimes says which median the decisions of a slow cluster have, or the slow
+// ones if these are few, and what to do. It returns "" if they are hardly slower
+// than as many others.
+func (s *scan) sayTimes(c *cluster, f *Finding, what, others string) (said, advice string) {
+	q, part := 0.5, ""
+	if share := c.in.rate(); share < 0.5 {
+		q, part = 1-share/2, "the slowest "+text.Percent(share)+" of "
+		f.Figures["share"] = share
 	}
 	in, out := s.durationsOf(c.has, func(_ int, e *event) bool { return c.others().has(e) })
-	if len(in.all) == 0 || len(out.all) == 0 || in.median() < medianRose*out.median() {
+	if len(in.all) == 0 || len(out.all) == 0 || in.quantile(q) < medianRose*out.quantile(q) {
 		return "", ""
 	}
-	s.compareMedians(f, &in, &out)
+	s.compare(f, q, &in, &out)
 	why, advice := f.explain(&in, &out)
-	return fmt.Sprintf("%s had a median of %s (%s%s), and %s of %s.%s", what, text.Duration(in.median()), s.about(),
-		text.Plural(uint64(s.setDecisions(f, math.Round(in.weight))), "decision"), c.either("the others with the same paths", "those of the same paths at other times"), text.Duration(out.median()), why), advice
-}
-
-// sayWhy compares the slow decisions of a cluster with its others, and says what to
-// do.
-func (s *scan) sayWhy(c *cluster, f *Finding) (said, advice string) {
-	in, out := s.durationsOf(func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }, c.has)
-	if len(in.all) == 0 || len(out.all) == 0 {
-		return "", ""
-	}
-	f.Figures["median_ns"], f.Figures["median_outside_ns"] = in.median(), out.median()
-	why, advice := f.explain(&in, &out)
-	if c.rare && f.Path == "" { // not because of a rule
-		advice = stageAdvice[parts]
-	}
-	return fmt.Sprintf(" Their median is %s, and that of the rest %s.%s", text.Duration(in.median()), text.Duration(out.median()), why), advice
+	return fmt.Sprintf("%s%s had a median of %s (%s%s), and %s%s of %s.%s", part, what, text.Duration(in.quantile(q)), s.about(),
+		text.Plural(uint64(s.setDecisions(f, math.Round(in.weight*2*(1-q)))), "decision"), part, others, text.Duration(out.quantile(q)), why), advice
 }
 
 // explain says which stage takes most of a difference, and what to do.
@@ -158,14 +146,6 @@ func (f *Finding) explain(in, out *took) (why, advice string) {
 		part = parts
 	}
 	return why, stageAdvice[part]
-}
-
-// longer says how long slow decisions took, of which few are in a cluster.
-func (c *cluster) longer() string {
-	if c.rare {
-		return fmt.Sprintf("are among the slowest %s of their path and took more than %d times as long as its fastest tenth", text.Percent(1-topShare), topTimes)
-	}
-	return fmt.Sprintf("took more than %.3g times as long as the fastest tenth of their path", math.Exp(c.over))
 }
 
 // stageAdvice says what to do if decisions are slow because of a part of
@@ -208,14 +188,14 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 	}
 	first, last := known[len(known)/4], known[len(known)*3/4]
 	in, out := s.durationsOf(func(i int, _ *event) bool { return i > last }, func(i int, _ *event) bool { return i < first })
-	if in.weight == 0 || out.weight == 0 || in.median() < driftTimes*out.median() {
+	if in.weight == 0 || out.weight == 0 || in.quantile(0.5) < driftTimes*out.quantile(0.5) {
 		return f
 	}
 	f.Rule, f.Severity, f.Figures = "latency_drifted", Info, map[string]float64{}
 	f.setTimes(r.From, r.To)
-	s.compareMedians(&f, &in, &out)
+	s.compare(&f, 0.5, &in, &out)
 	f.Text = fmt.Sprintf("Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions of the same paths. "+
-		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.%s", text.Duration(out.median()), text.Duration(in.median()), s.sayOfSample(f.Figures))
+		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.%s", text.Duration(f.Figures["median_outside_ns"]), text.Duration(f.Figures["median_ns"]), s.sayOfSample(f.Figures))
 	r.suggest(&f, "hour", nil, time.Time{}, time.Time{})
 	return f
 }

@@ -77,6 +77,8 @@ func (r *Report) gaps() []gap {
 	}, func(g gap) bool { return g.n == 0 })
 }
 
+const gapShare = 0.01 // of the decisions; a finding needs more
+
 // Unread returns the problems of events and of files that were not read. It
 // also reports whether these are so many, or nobody knows how many, that the
 // report has only a part of its log.
@@ -92,6 +94,13 @@ func (in *Inputs) unread() (names string, part float64) {
 	_, files := in.problems(lost...)
 	names, all := in.problems(append(lost, logread.InvalidJSON, logread.UnknownForm, logread.Truncated, logread.TooLong)...)
 	return names, max(float64(files.Count), Ratio(uint64(all.Count), uint64(in.Decisions+all.Count)))
+}
+
+// wrapped reports whether too many times are those of wrappers, which may have
+// been written much later.
+func (in *Inputs) wrapped() bool {
+	_, p := in.problems(logread.WrapperTime)
+	return Ratio(uint64(p.Count), uint64(max(p.Count, in.Decisions+in.Repeats.LeftOut-in.Gaps.Time))) > gapShare
 }
 
 // Coverage says in paragraphs how much of the decisions could be used for what.
@@ -212,7 +221,7 @@ func (r *Report) NotRun() (all []NotRun) {
 		reason string
 	}{
 		{g.Time == decisions, needsTime, "no decision has a readable time"},
-		{wrapperTimes(r) != "", needsTime, "too many times are those of wrappers"},
+		{r.Inputs.wrapped(), needsTime, "more than 1 % of the times are those of wrappers"},
 		{g.Duration == decisions, needsDuration, "no decision has a duration above 0"},
 		{g.Result == decisions, needsResult, "all results are hidden"},
 		{r.Inputs.Repeats.WithoutID >= decisions, needsID, "no decision has an id"},

@@ -69,7 +69,7 @@ func TestGaps(t *testing.T) {
 			needing(needsTime), false},
 		logOf(1, `"result":true`): {Gaps{Duration: 1, Time: 1, Any: 1}, "As no decision has a duration above 0, ",
 			needing(needsTime, needsDuration), false},
-		logOf(1, `"@timestamp":"2026-01-02T03:04:05Z","result":true,`+sampleMetrics): {Gaps{}, "As too many times are those of wrappers, ",
+		logOf(1, `"@timestamp":"2026-01-02T03:04:05Z","result":true,`+sampleMetrics): {Gaps{}, "As more than 1 % of the times are those of wrappers, ",
 			needing(needsTime), false},
 		whole + logOf(11, sampleTime+`,"result":{"allow":"*"},"masked":["/result/allow"],`+sampleMetrics): {Gaps{Result: 11, Any: 11},
 			"Of 1,011 decisions, 11 have no readable result.", "", false},

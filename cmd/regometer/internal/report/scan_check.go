@@ -27,7 +27,7 @@ const (
 	slowHighest = 128
 	topShare    = 0.98 // few slow decisions: longer than this share of the decisions of their path,
 	topTimes    = 16   // and so many times as long as the fastest tenth
-	slowTimes   = 1.35 // the factor of an interval
+	slowTimes   = 1.2  // the factor of an interval
 	serverTimes = 2    // the factor of a server from the first decision to the last
 	slowNoise   = 2.5  // the logarithm of the factor divided by the usual differences
 	scanSlices  = 256  // runs of the decisions that are compared
@@ -101,7 +101,7 @@ func (s *scan) isProminent(c *cluster, sides []side, removed []bool) bool {
 	if factor := math.Exp(mean(in) - mean(out)); factor < slowTimes || !c.timed() && factor < serverTimes {
 		return false
 	}
-	size := min(max(min(len(in), len(out))/8, 10), 100)
+	size := max(min(len(in), len(out))/8, 10)
 	runs, others := means(in, size), means(out, size)
 	if len(runs) < 3 || len(others) < 3 {
 		return false
@@ -260,6 +260,11 @@ func (a *average) expect(otherwise float64) float64 {
 		return otherwise
 	}
 	return a.sum / a.n
+}
+
+// nearest returns the quantile of sorted values at nearest rank, 0 < q ≤ 1.
+func nearest[T int64 | float64](sorted []T, q float64) T {
+	return sorted[int(math.Ceil(q*float64(len(sorted))))-1]
 }
 
 // mean returns 0 for no values.
