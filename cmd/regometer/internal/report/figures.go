@@ -72,7 +72,6 @@ const (
 	httpStage       = "rego_builtin_http_send"
 
 	queryHits = "server_query_cache_hit"
-	httpHits  = "rego_builtin_http_send_interquery_cache_hits"
 )
 
 // queryCacheHits returns the share of a group's queries that the server found

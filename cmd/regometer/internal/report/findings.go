@@ -96,8 +96,6 @@ var rules = []rule{
 	{"ids_reused", Fault, needsID, idsReused},
 	{"rate_fell", Info, needsTime, nil},
 	{"latency_drifted", Info, needsTime | needsDuration, nil},
-	{"http_send_uncached", Info, needsPaths | needsDuration, nil},
-	{"queries_recompiled", Info, needsPaths | needsDuration, nil},
 	{"events_large", Info, 0, eventsLarge},
 	{"uploads_failed", Info, 0, saidByOPA("uploads of its decision log failed", "OPA tries them again, so this alone loses no decision. "+
 		"Check the server that receives the log, and the way to it.", logread.UploadFailed)},
@@ -109,11 +107,14 @@ func say(text func(*Report) string) func(*Report) Finding {
 	return func(r *Report) Finding { return Finding{Text: text(r)} }
 }
 
-// setTimes sets the first and the last time of a finding.
-func (f *Finding) setTimes(from, to int64) {
-	if from != logread.NoTime {
-		f.From, f.To = text.Time(from, time.RFC3339Nano), text.Time(to, time.RFC3339Nano)
+// setTimes sets the first and the last time of a finding, and returns them in
+// words, or "" if they are not known.
+func (f *Finding) setTimes(from, to int64) string {
+	if from == logread.NoTime {
+		return ""
 	}
+	f.From, f.To = text.Time(from, time.RFC3339Nano), text.Time(to, time.RFC3339Nano)
+	return fmt.Sprintf(", from %s to %s UTC", at(from), at(to))
 }
 
 func interrupted(r *Report) string {
@@ -133,8 +134,7 @@ func saidByOPA(what, advice string, kinds ...logread.Problem) func(*Report) Find
 		}
 		f.Text, f.Figures = "OPA says that "+what+": "+names, map[string]float64{}
 		if sum.From != 0 {
-			f.setTimes(sum.From, sum.To)
-			f.Text += fmt.Sprintf(", from %s to %s UTC", at(sum.From), at(sum.To))
+			f.Text += f.setTimes(sum.From, sum.To)
 		}
 		for _, kind := range kinds {
 			_, p := r.Inputs.problems(kind)
@@ -146,12 +146,10 @@ func saidByOPA(what, advice string, kinds ...logread.Problem) func(*Report) Find
 }
 
 func keysBeyond(r *Report) string {
-	o := r.Overflow
-	if o == (groupby.Overflow{}) {
+	if r.Overflow == (groupby.Overflow{}) {
 		return ""
 	}
-	return fmt.Sprintf("There was no room for all names: group `other` has %s (%s), stage `other` has %s, "+
-		"and counter `other` has %s. Select fewer paths with `--path`, or group by something with fewer values with `--by`. "+
-		"If ids are part of paths, pass them in the input.",
-		text.Plural(o.Decisions, "decision"), text.Percent(Ratio(o.Decisions, r.Total.Decisions)), text.Plural(o.Stages, "timer"), text.Count(o.Counters))
+	return fmt.Sprintf("There was no room for all names: group `other` has %s, and there may be a stage or a counter `other`. "+
+		"Select fewer paths with `--path`, or group by something with fewer values with `--by`. "+
+		"If ids are part of paths, pass them in the input.", text.Plural(r.Overflow.Decisions, "decision"))
 }

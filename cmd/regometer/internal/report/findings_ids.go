@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/internal/logread"
 )
 
 func idsRepeated(r *Report) (f Finding) {
@@ -16,10 +15,9 @@ func idsRepeated(r *Report) (f Finding) {
 	if n == 0 {
 		return f
 	}
-	f.setTimes(in.repeats.First, in.repeats.Last)
 	f.Figures = map[string]float64{"decisions": float64(n), "without": float64(total - n)}
 	f.Text = fmt.Sprintf("The %s include %s, with the id, time and path of another decision%s. Without the repeats there are %s. ",
-		text.Plural(total, "decision"), in.about(text.Plural(n, "repeat")), in.repeats.when(), map[bool]string{true: "about "}[in.Sample > 0]+text.Count(total-n))
+		text.Plural(total, "decision"), in.about(text.Plural(n, "repeat")), f.setTimes(in.repeats.First, in.repeats.Last), map[bool]string{true: "about "}[in.Sample > 0]+text.Count(total-n))
 	if in.missed > 0 {
 		f.Text += fmt.Sprintf("%s were left out, but `--unique` remembers only %s decisions. Select fewer with `--since` and `--until`.",
 			text.Plural(in.LeftOut, "other repeat"), text.Count(maxKeys))
@@ -35,12 +33,11 @@ func idsReused(r *Report) (f Finding) {
 	if in.Reused == 0 {
 		return f
 	}
-	f.setTimes(in.reused.First, in.reused.Last)
 	f.Figures = map[string]float64{"decisions": float64(in.Reused)}
 	f.Text = fmt.Sprintf("The %s include %s with the id of another decision, but another time or path%s. "+
 		"All count, because Regometer cannot tell whether they are repeats. OPA gives each decision an id of its own. "+
 		"Find out what sets the ids, or what changes times or paths between OPA and this log.",
-		text.Plural(r.Total.Decisions, "decision"), in.about(text.Count(in.Reused)), in.reused.when())
+		text.Plural(r.Total.Decisions, "decision"), in.about(text.Count(in.Reused)), f.setTimes(in.reused.First, in.reused.Last))
 	return f
 }
 
@@ -50,12 +47,4 @@ func (r *Repeats) about(number string) string {
 		return number
 	}
 	return fmt.Sprintf("about %s (estimated from a sample of %s)", number, text.Count(r.Sample))
-}
-
-// when says when the decisions were made.
-func (o *occurrences) when() string {
-	if o.First == logread.NoTime {
-		return ""
-	}
-	return fmt.Sprintf(", from %s to %s UTC", at(o.First), at(o.Last))
 }

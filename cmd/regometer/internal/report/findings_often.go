@@ -32,10 +32,7 @@ type often struct {
 const httpStops = " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." +
 	" Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may."
 
-const (
-	httpTimes = 20  // a slow call of http.send divided by the median
-	httpShare = 0.2 // of the time, from which on it matters that calls have no cached answer
-)
+const httpTimes = 20 // a slow call of http.send divided by the median
 
 var oftens = []often{
 	{
@@ -55,41 +52,11 @@ var oftens = []often{
 	}, {
 		rule: "http_send_slow", did: fmt.Sprintf("calls of `http.send` (%%s) took a second or more, and %d times the median", httpTimes),
 		count: countSlow, each: 20, share: 0.002, stage: httpStage, advice: stageAdvice[ofHTTP], more: []string{"--slowest", "10"},
-	}, {
-		rule: "http_send_uncached", did: "calls of `http.send` (%s) had no cached answer, and calls took much of the time,",
-		count: countUncached, least: 100, share: 0.5, stage: httpStage,
-		advice: " If an old answer does no harm, set `cache: true` in the call. " +
-			"If the other server's headers forbid caching, set `force_cache: true` and `force_cache_duration_seconds`. " +
-			"If the call has these settings already, check whether `caching.inter_query_builtin_cache.max_size_bytes` is too small.",
-	}, {
-		rule: "queries_recompiled", scanned: "compiles_rose", did: "decisions (%s) compiled their query",
-		count: countCompiled, least: 100, share: 0.1, stage: compileStage,
-		advice: " OPA keeps the compiled queries of 100 paths until policies or data change. " +
-			"Pass ids in the input and not in the path, and write policies and data less often, in larger batches.",
 	},
 }
 
 func ended(o outcome.Outcome) func(*Group) (uint64, uint64) {
 	return func(g *Group) (uint64, uint64) { return g.Outcomes[o], g.Decisions }
-}
-
-// countUncached returns how many calls of http.send the inter-query cache has not
-// answered, if calls take much of the time.
-func countUncached(g *Group) (n, of uint64) {
-	s := stage(g.Stages, httpStage)
-	if of = s.Durations.Count(); Share(s.Self, g.Time) >= httpShare {
-		n = of - min(of, counter(g.Counters, httpHits).Lo)
-	}
-	return n, of
-}
-
-// countCompiled returns how many decisions compiled their query, unless it is an
-// ad-hoc query, which OPA never keeps.
-func countCompiled(g *Group) (n, of uint64) {
-	if g.Key != outcome.Query {
-		n = stage(g.Stages, compileStage).Durations.Count()
-	}
-	return n, g.Decisions
 }
 
 // countSlow returns the number of slow calls of http.send, and of all.

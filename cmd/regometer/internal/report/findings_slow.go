@@ -18,7 +18,7 @@ import (
 const (
 	startLong      = 3 * time.Minute // a slow start ends within this time for each server,
 	startDecisions = 100             // or has at most so many decisions of each server,
-	startNear      = time.Minute     // a server or revision begins in this time, or in the first quarter
+	startNear      = time.Minute     // a server or revision begins in this time before, or while it lasts
 	medianRose     = 1.1             // by which a median must differ to describe slow decisions
 	loadTimes      = 1.5             // a load is high if so many times as many decisions come as at other times
 )
@@ -28,35 +28,29 @@ const (
 // compiles each query about once for each time that its revision changes, as
 // after a restart with the same id, and this makes up a good part of it.
 func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
-	type query struct{ server, path int32 }
-	compiled := map[query]int32{} // with the revision
+	type query struct{ server, path, revision int32 }
+	compiled := map[query]bool{}
 	n, first := 0, 0
 	for i := c.first; i <= c.last; i++ {
 		e := &s.events[i]
-		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]
-		revision, again := compiled[q]
-		if again && revision != own { // its cache became empty
-			delete(compiled, q)
-			again = false
+		if e.parts[ofCompile] <= 0 {
+			continue
 		}
-		if e.parts[ofCompile] > 0 {
-			compiled[q] = own
-			if c.subject.has(e) && !again {
+		q := query{e.names[ofServer], e.names[ofPath], e.names[ofRevision]}
+		if c.subject.has(e) {
+			if n++; !compiled[q] {
 				first++
 			}
-			if c.subject.has(e) {
-				n++
-			}
 		}
+		compiled[q] = true
 	}
 	if n <= 2*first && n >= c.in.has/4 {
 		return true
 	}
-	soon := from + max(int64(startNear), (to-from)/4)
-	servers, begins := 0, false
+	servers := 0
 	see := func(first int64, n int) {
 		if first > r.From+int64(startNear) && first >= from-int64(startNear) && first <= to {
-			servers, begins = servers+n, begins || first <= soon
+			servers += n
 		}
 	}
 	for _, x := range s.servers.list {
@@ -66,7 +60,7 @@ func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
 		see(v.First, len(s.servers.list))
 	}
 	few := float64(c.in.all)/s.share <= float64(startDecisions*servers)
-	return begins && c.ends && (few || to-from <= int64(servers)*int64(startLong))
+	return servers > 0 && c.ends && (few || to-from <= int64(servers)*int64(startLong))
 }
 
 // busy returns how many times as many decisions came in the times of a cluster

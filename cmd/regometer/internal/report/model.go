@@ -171,8 +171,7 @@ const (
 // Finding is a remarkable fact about a report, with advice.
 type Finding struct {
 	Rule string `json:"rule"` // its name: see rules
-	// Severity is Fault, or Info for what is usual in operation, and for where
-	// time can be saved.
+	// Severity is Fault, or Info for what is usual in operation.
 	Severity string `json:"severity"`
 	Text     string `json:"text"` // a few sentences, with figures
 	// Command shows the decisions, with a POSIX shell. The text ends with a

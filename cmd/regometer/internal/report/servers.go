@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/regometer/regometer/internal/logread"
 )
@@ -23,75 +22,57 @@ type servers struct {
 // they are tried.
 var readable = []string{"pod", "pod_name", "podname", "hostname", "host", "instance", "node"}
 
-// newServers finds the label by which people know servers, among those that
-// tell them apart: values of "id", or else of the label with the most values,
-// never have decisions at the same time under one value of the label.
+// newServers finds the label by which people know servers: the first that tells
+// them apart, or else "id", or the label with the most values.
 func newServers(of *names) *servers {
 	s := &servers{texts: map[string]map[string]string{}}
+	all := of.members()
+	slices.SortStableFunc(all, func(a, b Member) int { return cmp.Compare(a.First, b.First) })
 	values := map[string]map[string]bool{} // by label
-	for _, text := range of.list {
-		for label, value := range s.labels(text) {
+	for _, x := range all {
+		for label, value := range s.labels(x.Name) {
 			if values[label] == nil {
 				values[label] = map[string]bool{}
 			}
 			values[label][value] = true
 		}
 	}
-	for _, label := range slices.Sorted(maps.Keys(values)) {
-		if len(values[label]) > max(1, len(values[s.label])) {
-			s.label = label
+	most := slices.SortedFunc(maps.Keys(values), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(values[b]), len(values[a])), cmp.Compare(a, b))
+	})
+	for i, label := range slices.Concat(readable, []string{"id"}, most) {
+		if len(values[label]) > 1 && (s.group(all, label) || i >= len(readable)) {
+			return s
 		}
 	}
-	if len(values["id"]) > 1 {
-		s.label = "id"
-	}
-	s.group(of)
-	if at := slices.IndexFunc(readable, func(label string) bool { return len(values[label]) > 1 && s.separates(label) }); at >= 0 {
-		s.label = readable[at]
-		s.group(of)
-	}
+	s.group(all, "")
 	return s
 }
 
-// separates reports whether servers with one value of a label never have
-// decisions at the same time.
-func (s *servers) separates(label string) bool {
-	last := map[string]int64{} // by value
-	for _, x := range s.list {
-		value := s.labels(x.text)[label]
-		if before, ok := last[value]; value == "" || ok && x.First <= before {
-			return false
-		}
-		last[value] = x.Last
-	}
-	return true
-}
-
-// group sets the list of the servers by the values of the label.
-func (s *servers) group(of *names) {
-	by := map[string]*Member{}
-	for i, text := range of.list {
-		if text == "" {
+// group sets the list of the servers by the values of a label. It reports whether
+// the label tells apart all that have decisions at the same time.
+func (s *servers) group(all []Member, label string) (apart bool) {
+	s.label, s.list, apart = label, nil, true
+	numbers := map[string]int{}
+	for _, x := range all {
+		labels := s.labels(x.Name)
+		value, id := labels[label], labels["id"]
+		at, ok := numbers[value]
+		if x.Name == "" {
 			continue
+		} else if !ok {
+			at = len(s.list)
+			numbers[value] = at
+			s.list = append(s.list, Member{Name: value, ID: id, seen: unseen})
 		}
-		labels := s.labels(text)
-		g := by[labels[s.label]]
-		if g == nil {
-			g = &Member{labels[s.label], labels["id"], unseen, text}
-			by[g.Name] = g
-		}
-		if g.ID != labels["id"] {
+		g := &s.list[at]
+		apart = apart && value != "" && (!ok || x.First > g.Last || id != "" && id == g.ID)
+		if g.ID != id {
 			g.ID = ""
 		}
-		g.merge(&of.sums[i])
+		g.merge(&x.seen)
 	}
-	s.list = nil
-	for _, g := range by {
-		s.list = append(s.list, *g)
-	}
-	slices.SortFunc(s.list, func(a, b Member) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), strings.Compare(a.Name, b.Name))
-	})
+	return apart
 }
 
 // Servers returns the servers by the time of their first decision.

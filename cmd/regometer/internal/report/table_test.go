@@ -55,20 +55,6 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-// Groups that have decisions in common are not added up.
-func TestRestOfGroups(t *testing.T) {
-	log := `{"decision_id":"1","path":"a","input":{"roles":["r1","r2","r3"]},"result":true,"metrics":{"timer_x_ns":7,"timer_y_ns":7,"timer_z_ns":7}}`
-	for by, want := range map[string]string{
-		"input:roles": "3 of 4 groups are not shown: see",
-		"path":        "1 of 2 groups are not shown. They have 1 decision and 0 % of the time: see",
-	} {
-		r := readLog(t, log+`{"decision_id":"2","path":"b","metrics":{}}`, Options{By: by}).Report()
-		if got := tableOf(t, r, output.Options{Top: 1}); !strings.Contains(got, want) {
-			t.Errorf("by %s: %s, want %q", by, got, want)
-		}
-	}
-}
-
 func TestTableOfHealthyLog(t *testing.T) {
 	r := reportOf(groupOf("rbac/allow", [6]uint64{1000}, stageOf("rego_query_eval", same(1000, 100*time.Microsecond)...)))
 	r.Findings = find(r)

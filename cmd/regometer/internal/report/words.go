@@ -127,23 +127,6 @@ func name(s string) string {
 	return "`" + s + "`"
 }
 
-// restText describes the groups from n on, which are not shown. Groups that have
-// decisions in common cannot be added up.
-func restText(r *Report, n int) string {
-	said := fmt.Sprintf("%s of %s groups are not shown", text.Count(r.Groups.Len()-n), text.Count(r.Groups.Len()))
-	if inSeveral(r.By) {
-		return said
-	}
-	decisions, part := uint64(0), 0.0
-	for i, g := range r.Groups.Sums() {
-		if i >= n {
-			decisions += g.Decisions
-			part += Share(g.Time, r.Total.Time)
-		}
-	}
-	return said + fmt.Sprintf(". They have %s and %s of the time", text.Plural(decisions, "decision"), text.Percent(part))
-}
-
 // inputText describes the input.
 func inputText(r *Report) string {
 	in := r.Inputs
