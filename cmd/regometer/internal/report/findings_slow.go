@@ -28,21 +28,23 @@ const (
 // compiles each query about once for each time that its revision changes, as
 // after a restart with the same id, and this makes up a good part of it.
 func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
-	type query struct{ server, path, revision int32 }
-	compiled := map[query]bool{}
+	type query struct{ server, path int32 }
+	compiled := map[query]int32{} // with the revision, plus 1
 	n, first := 0, 0
 	for i := c.first; i <= c.last; i++ {
 		e := &s.events[i]
-		if e.parts[ofCompile] <= 0 {
-			continue
+		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]+1
+		if compiled[q] != own { // the server's cache became empty
+			compiled[q] = 0
 		}
-		q := query{e.names[ofServer], e.names[ofPath], e.names[ofRevision]}
-		if c.subject.has(e) {
-			if n++; !compiled[q] {
-				first++
+		if e.parts[ofCompile] > 0 {
+			if c.subject.has(e) {
+				if n++; compiled[q] == 0 {
+					first++
+				}
 			}
+			compiled[q] = own
 		}
-		compiled[q] = true
 	}
 	if n <= 2*first && n >= c.in.has/4 {
 		return true
