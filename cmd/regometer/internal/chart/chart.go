@@ -113,9 +113,14 @@ func (c *Chart) Text(i Ink, anchor string, x, y float64, s string) {
 		i, FontSize, anchor, x, y, template.HTMLEscapeString(s))
 }
 
-// Line draws a line from point to point. A point alone is a dot, since lines have
-// round ends.
-func (c *Chart) Line(i Ink, points []Point) { c.Path("s line i-"+string(i), c.outline(points)+"h0") }
+// Line draws a line from point to point, or a point alone as a dot.
+func (c *Chart) Line(i Ink, points []Point) {
+	class := "s line i-"
+	if len(points) == 1 {
+		class = "s dot i-" // whose round ends are all of it
+	}
+	c.Path(class+string(i), c.outline(points)+"h0")
+}
 
 // Area fills the inside of a line from point to point.
 func (c *Chart) Area(i Ink, points []Point) { c.Path("i-"+string(i), c.outline(points)+"Z") }
