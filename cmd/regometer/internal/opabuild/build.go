@@ -26,7 +26,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/gotool"
@@ -424,7 +423,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r Record) error {
 		return nil
 	}
 	p.progress.printf("building %s for %s/%s %s; the first time this takes a few minutes", name, p.env["GOOS"], p.env["GOARCH"], what)
-	err = p.progress.compile(ctx, p.work, s.command("build", slices.Concat([]string{"-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
+	err = compile(ctx, p.work, s.command("build", slices.Concat([]string{"-o", binary}, p.flags.all, []string{p.main.ImportPath})...))
 	if err != nil {
 		hint := ""
 		if text := err.Error(); strings.Contains(text, "cover: ") && strings.Contains(text, buildFile) {
@@ -485,35 +484,17 @@ func (p progress) printf(format string, args ...any) {
 	}
 }
 
-// compile runs go build and shows its progress. An interrupted go command may
-// leave its temporary folder, so that folder is in the folder scratch.
-func (p progress) compile(ctx context.Context, scratch string, build gotool.Command) error {
+// compile runs go build. An interrupted go command may leave its temporary
+// folder, so that folder is in the folder scratch.
+func compile(ctx context.Context, scratch string, build gotool.Command) error {
 	temp, err := os.MkdirTemp(scratch, "go-")
 	if err != nil {
 		return withHint(err)
 	}
-	defer p.repeat(10*time.Second, "still building")()
 	build.Env = append(build.Env, "GOTMPDIR="+temp)
 	if os.Getenv("GOGC") == "" {
 		// So OPA's v1/ast takes a sixth less processor time, and 0.5 GB in place of 0.4.
 		build.Env = append(build.Env, "GOGC=400")
 	}
 	return build.Run(ctx)
-}
-
-// repeat prints a line at intervals until stop is called.
-func (p progress) repeat(interval time.Duration, line string) (stop func()) {
-	done := make(chan struct{})
-	var printer sync.WaitGroup
-	printer.Go(func() {
-		for ticks := time.Tick(interval); ; {
-			select {
-			case <-done:
-				return
-			case <-ticks:
-				p.printf("%s", line)
-			}
-		}
-	})
-	return func() { close(done); printer.Wait() }
 }

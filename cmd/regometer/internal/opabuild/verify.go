@@ -226,9 +226,7 @@ func (v *verifier) run(ctx context.Context) (*Report, error) {
 	report := &Report{OPA: v.name, Upstream: v.upstream(), ChangedTests: v.changedTests()}
 	for i, pkg := range v.packages {
 		v.progress.printf("%d of %d: %s", i+1, len(v.packages), pkg)
-		stop := v.progress.repeat(30*time.Second, "still testing "+pkg)
 		p, err := v.verifyPackage(ctx, pkg)
-		stop()
 		if err != nil {
 			return nil, fmt.Errorf("testing %s: %w", pkg, err)
 		}
