@@ -12,8 +12,7 @@ import (
 )
 
 // Checks returns the thresholds as checks, which fail if they are exceeded or
-// cannot be judged. Two more have the outcomes that changed and the stages that
-// are slower.
+// cannot be judged.
 func (c *Comparison) Checks([]string) []output.Check {
 	var all []output.Check
 	for _, t := range c.Thresholds {
@@ -31,19 +30,6 @@ func (c *Comparison) Checks([]string) []output.Check {
 	if c.Partly {
 		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(c.Thresholds) > 0, Texts: []string{partlyText}})
 	}
-	found := func(name string, rows []Row, verdicts ...Verdict) {
-		check := output.Check{Name: name}
-		for _, r := range rows {
-			for _, ch := range r.Changes {
-				if slices.Contains(verdicts, ch.Verdict) {
-					check.Texts = append(check.Texts, describe(r, ch))
-				}
-			}
-		}
-		all = append(all, check)
-	}
-	found("decisions changed", c.Decisions, More, Fewer)
-	found("slower", c.Stages, Slower)
 	return all
 }
 

@@ -86,11 +86,7 @@ func (r *Report) Checks([]string) (all []output.Check) {
 	}
 	all = append(all, changes)
 	if r.Times != nil {
-		for _, c := range r.Times.Checks(nil) {
-			if c.Name != "decisions changed" { // which these reports do not tell
-				all = append(all, c)
-			}
-		}
+		all = append(all, r.Times.Checks(nil)...)
 	}
 	return all
 }

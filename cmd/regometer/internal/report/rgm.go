@@ -86,8 +86,7 @@ func (x *Data) writeJSON(w io.Writer) error {
 	for _, t := range tables {
 		s.Tables = append(s.Tables, savedTable{t.name, t.Width(), t.Overflow()})
 	}
-	limited := &limitedWriter{w, maxLine}
-	enc := jsontext.NewEncoder(limited, jsontext.AllowInvalidUTF8(true))
+	enc := jsontext.NewEncoder(w, jsontext.AllowInvalidUTF8(true))
 	if err := json.MarshalEncode(enc, &s); err != nil {
 		return err
 	}
@@ -95,7 +94,6 @@ func (x *Data) writeJSON(w io.Writer) error {
 		for g := range t.All(true) {
 			line := savedSlice{Table: t.name, Key: g.Key, From: g.First, To: g.Last, Errors: g.Errors, Sizes: g.Sizes}
 			for _, line.Slice = range g.Slices {
-				limited.left = maxLine
 				if err := json.MarshalEncode(enc, &line, marshalers); err != nil {
 					return err
 				}

@@ -18,10 +18,10 @@ import (
 )
 
 // maxLine limits a line of the JSON of a saved report, in bytes, and so the memory
-// to read it. Most of the first line are the ids of up to a million decisions.
+// to read it. The first line has the ids of up to a million decisions, and many names.
 // mostCounts limits the buckets of another line, with those between them. A test
 // lowers maxLine.
-var maxLine int64 = 64 << 20
+var maxLine int64 = 128 << 20
 
 const mostCounts = 2 << 20
 
@@ -33,25 +33,13 @@ const (
 	savedVersion = "1"
 )
 
-// Save writes x in the form that [Load] reads, without the slowest decisions. It fails if the JSON is too large
-// to be read.
+// Save writes x in the form that [Load] reads, without the slowest decisions. No
+// report is so large that Load refuses it: the ids and the sample are bounded, and
+// so are the stages and counters of a group.
 func (x *Data) Save(w io.Writer) error {
 	_, err := io.WriteString(w, savedMagic+savedVersion+"\n")
 	z, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) // the option is valid
 	return errors.Join(err, x.writeJSON(z), z.Close())
-}
-
-// limitedWriter fails after left bytes.
-type limitedWriter struct {
-	to   io.Writer
-	left int64
-}
-
-func (w *limitedWriter) Write(text []byte) (int, error) {
-	if w.left -= int64(len(text)); w.left < 0 {
-		return 0, errors.New("the report is too large to save: save parts of the logs, or use another --by")
-	}
-	return w.to.Write(text)
 }
 
 // Load reads a file that Save wrote, or a pipe with such content. It fails if
