@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"github.com/regometer/regometer"
@@ -21,8 +20,7 @@ var (
 	opaHeader = "// Copyright $1 The OPA Authors.  All rights reserved.\n" +
 		"// Use of this source code is governed by an Apache2\n// license that can be found in the LICENSE file.\n"
 
-	goLine         = regexp.MustCompile(`(?m)^go[ \t]+(\d+\.\d+)`)
-	goVersionAlone = regexp.MustCompile(`(?m)^//go:build (go1\.\d+)\n\n`)
+	goLine = regexp.MustCompile(`(?m)^go[ \t]+(\d+\.\d+)`)
 )
 
 // withOPAHeader returns the text of a file with OPA's header instead of ours.
@@ -42,12 +40,10 @@ func language(folder fs.FS) (string, error) {
 	return "go" + string(m[1]), nil
 }
 
-// upstream returns the drop-in with its tests, as OPA's maintainers would
-// commit it to the tree in root: with OPA's licence header, and without build
-// constraints that the tree's go.mod implies, to which OPA's linter objects, and
-// tests that import other packages of ours. If the tree's Go cannot compile the
-// tests, upstream leaves them out, and a note says why.
-func (d dropIn) upstream(root string) (_ dropIn, note string, err error) {
+// forTests returns the drop-in with those of its tests that can run in the tree of
+// OPA in root: they import no other package of ours. If the tree's Go cannot
+// compile them, forTests leaves them out, and a note says why.
+func (d dropIn) forTests(root string) (_ dropIn, note string, err error) {
 	treeGo, err := language(os.DirFS(root))
 	if err != nil {
 		return nil, "", err
@@ -59,11 +55,8 @@ func (d dropIn) upstream(root string) (_ dropIn, note string, err error) {
 	out := dropIn{}
 	for name, text := range d {
 		text = bytes.ReplaceAll(text, []byte(strconv.Quote(ourModule+"/metrics")), []byte(strconv.Quote(metricsPath)))
-		if m := goVersionAlone.FindSubmatchIndex(text); m != nil && version.Compare(treeGo, string(text[m[2]:m[3]])) >= 0 {
-			text = slices.Delete(text, m[0], m[1])
-		}
 		if !isTest(name) || !bytes.Contains(text, []byte(`"`+ourModule)) {
-			out[name] = withOPAHeader(text)
+			out[name] = text
 		}
 	}
 	if version.Compare(treeGo, ourGo) >= 0 {

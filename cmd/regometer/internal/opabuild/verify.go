@@ -143,7 +143,7 @@ func (v *verifier) openOPA(ctx context.Context) error {
 	}
 	if v.dropIn != nil {
 		var note string
-		if v.dropIn, note, err = v.dropIn.upstream(src.dir); err != nil {
+		if v.dropIn, note, err = v.dropIn.forTests(src.dir); err != nil {
 			return err
 		}
 		if note != "" {
