@@ -60,8 +60,8 @@ type entry struct {
 var latencyLegend = []entry{{inkP50, "p50: half of the decisions took at most this long"}, {inkP99, "p99: 99 of 100 took at most this long"}}
 
 // writeLatency draws the latency of the outermost stage over time, and that of
-// the slowest groups, on the same axes as one another. It leaves out groups whose
-// decisions are all in one slice.
+// the groups with the most time, on the same axes as one another. It leaves out
+// groups whose decisions are all in one slice.
 func (v view) writeLatency() {
 	v.Title("Latency over time")
 	if c := curveOf(report.Outermost(v.Total.Stages), v.Slices(), v.Width); len(c.points) > 0 {
@@ -82,7 +82,8 @@ func (v view) writeLatency() {
 	}
 	var figures []figure
 	var curves []curve
-	for _, g := range slowest(v.Groups, max(enough, 5*uint64(len(v.Total.Slices)))) {
+	for i := range min(v.Groups.Len(), maxCurves) {
+		g := v.Groups.At(i)
 		if c := curveOf(report.Outermost(g.Stages), g.Slices, v.Width); len(c.points) > 1 {
 			curves = append(curves, c)
 			figures = append(figures, figure{Name: g.Key, Note: c.quantiles() + " of " + text.Plural(g.Decisions, "decision")})
@@ -97,31 +98,8 @@ func (v view) writeLatency() {
 		drawn.Marks(inkText, v.marks(f.Name))
 		f.Narrow = drawn.HTML("Latency of " + nameText(f.Name) + " over time: " + f.Note)
 	}
-	v.Prose("The slowest groups, all on the same axes:")
+	v.Prose("The groups with the most time, all on the same axes:")
 	v.add(block{Figures: figures})
-}
-
-// slowest returns the groups with the highest p99 of their outermost stage. If
-// some have enough decisions, it leaves out the others.
-func slowest(groups report.Groups, enough uint64) (found []*report.Group) {
-	type candidate struct {
-		at  int
-		p99 float64
-	}
-	var all []candidate
-	for i, g := range groups.Sums() {
-		if s := report.Outermost(g.Stages); s != nil && g.Decisions >= enough {
-			all = append(all, candidate{i, s.Durations.Quantile(0.99)})
-		}
-	}
-	if len(all) == 0 && enough > 0 {
-		return slowest(groups, 0)
-	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.p99, a.p99) })
-	for _, c := range all[:min(len(all), maxCurves)] {
-		found = append(found, groups.At(c.at))
-	}
-	return found
 }
 
 // helpOf describes a stage of OPA. It returns "" for other stages.

@@ -161,25 +161,3 @@ func TestMarks(t *testing.T) {
 		t.Error("a page without lines explains them")
 	}
 }
-
-// Groups with few decisions are among the slowest only if no other is there.
-func TestSlowest(t *testing.T) {
-	of := func(key string, decisions uint64, ns ...int64) report.Group {
-		return report.Group{Group: groupby.Group{Key: key, Stages: []groupby.Stage{stage("server_handler", ns...)}}, Decisions: decisions}
-	}
-	keys := func(groups ...report.Group) (all string) {
-		for _, g := range slowest(report.GroupsOf(groups...), 100) {
-			all += g.Key
-		}
-		return all
-	}
-	if got := keys(of("a", 100, 1e6), of("b", 99, 1e9), of("c", 500, 2e6), of("d", 0)); got != "ca" {
-		t.Errorf("%q, want ca", got)
-	}
-	if got := keys(of("a", 1, 1e6), of("b", 99, 1e9)); got != "ba" {
-		t.Errorf("%q, want ba", got)
-	}
-	if got := keys(slices.Repeat([]report.Group{of("x", 1, 1)}, 50)...); len(got) != maxCurves {
-		t.Errorf("%d of them", len(got))
-	}
-}

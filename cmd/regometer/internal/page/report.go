@@ -23,7 +23,7 @@ const (
 	maxGroups  = 100 // groups with the most time
 	maxMarks   = 9   // findings whose times are in charts
 	maxMembers = 20  // servers, and clients
-	maxCurves  = 6   // charts of slowest groups
+	maxCurves  = 6   // charts of groups
 )
 
 // enough is the number of decisions with a p99 that says something.
