@@ -143,8 +143,7 @@ type writer struct {
 }
 
 func newWriter(o Options) *writer {
-	const around = 500 // bytes of an event without its input
-	size := int(max(o.EventBytes-around, 0))
+	size := int(max(o.EventBytes-500, 0)) // an event has about 500 bytes without its input
 	w := &writer{
 		Options: o, Rand: newRandom(o.Seed, 1), inputs: newInputs(newRandom(o.Seed, 2), size),
 		parseTime: lognormal{inputParseTime.median + 9*float64(size), inputParseTime.spread},
@@ -184,7 +183,7 @@ func (w *writer) draw() {
 		w.event.Query = `data.users[user].tenant == "acme"`
 	} else {
 		w.event.Path = w.path
-		w.event.Input = json.RawMessage(fmt.Sprintf(`{"number":%d,%s`, w.event.RequestID, w.inputs[w.IntN(maxInputs)%len(w.inputs)]))
+		w.event.Input = json.RawMessage(fmt.Sprintf(`{"number":%d,%s`, w.event.RequestID, w.inputs[w.IntN(len(w.inputs))]))
 	}
 	revision := w.Revisions[0]
 	if w.elapsed >= w.Slower.After {
@@ -262,36 +261,36 @@ func (w *writer) set(stage string, ns int64) int64 {
 
 // newInputs returns the inputs of all events, of about this size.
 func newInputs(r *rand.Rand, size int) (all []string) {
-	const poolBytes = 8 << 20 // limits the bytes of all inputs, unless 3 inputs need more
-	for range min(max(poolBytes/max(size, 1), 3), maxInputs) {
+	for range min(max(8<<20/max(size, 1), 3), 256) { // 8 MiB in all, unless 3 inputs need more
 		all = append(all, newInput(r, size*3/4+r.IntN(size/2+1)))
 	}
 	return all
 }
 
-const maxInputs = 256
-
 // decoys are keys of an event and text that looks like one. Long inputs have
 // them.
 var decoys = `"decision_id":"none of this log","path":["finance","salary"],"query":"a=1&b=<2>","labels":{"id":"x","team":"zürich"},"result":false,` +
 	`"metrics":{"timer_rego_query_eval_ns":1,"timer_server_handler_ns":-1},"timestamp":"1999-12-31T23:59:59Z","error":{"code":"none"},"msg":"Sent response.","note":` +
-	quoted("}\n"+`{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}`+"\n") + ","
+	quoted("}\n"+`{"labels":{"id":"no"},"decision_id":"no","path":"not/a/path","metrics":{"timer_server_handler_ns":1}}`+"\n")
 
-// newInput returns an input of about this size, without its beginning. Most of a long input is a list
-// of resources.
+// newInput returns an input of about this size, without its beginning. Most of an
+// input is a list of resources, if there is room for one.
 func newInput(r *rand.Rand, size int) string {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	user := func() string { return pick("alice", "bob", "carol", "dave", "erin", "frank") }
 	text := fmt.Sprintf(`"method":%q,"user":%q`, pick("DELETE", "GET", "PATCH", "POST", "PUT"), user())
-	if size < len(text)+len(decoys) {
+	if size < 128 {
 		return text + "}"
 	}
+	if size > len(decoys) {
+		text += "," + decoys
+	}
 	var b strings.Builder
-	b.WriteString(text + "," + decoys + `"resources":[`)
+	b.WriteString(text + `,"resources":[`)
 	for owner := user(); ; b.WriteByte(',') {
 		fmt.Fprintf(&b, `{"id":"res-%08x","kind":%q,"labels":{"env":"prod","owner":%q},"public":%t}`,
 			r.Uint32(), pick("document", "invoice", "project"), owner, r.IntN(2) == 0)
-		if b.Len() >= size {
+		if b.Len() >= size-48 { // half of a resource
 			return b.String() + "]}"
 		}
 	}

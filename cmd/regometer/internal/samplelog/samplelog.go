@@ -39,7 +39,7 @@ type Options struct {
 	Form string
 	// EventBytes is the approximate size of an event before a container wraps it,
 	// at most 64 MiB. The inputs fill events up to it, and their sizes differ by a
-	// quarter. An event has 500 to 650 bytes if EventBytes is less.
+	// quarter. An event has about 530 bytes if EventBytes is less.
 	EventBytes int64
 	// Paths is the number of decision paths, at most 1,000,000. The second has
 	// half the decisions of the first, the third a third, and so on. The default
