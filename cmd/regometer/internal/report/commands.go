@@ -19,9 +19,8 @@ const mostCommand = 2000
 // suggest adds a command to a finding, and a sentence about it to its text. The
 // command selects the decisions of the report, and of these the decisions with
 // the patterns of paths, if there are some, and those between two times, which
-// may be zero. It has more flags. It has only words that all forms of output
-// show as they are.
-func (r *Report) suggest(f *Finding, by string, paths []string, since, until time.Time, more ...string) {
+// may be zero. It has only words that all forms of output show as they are.
+func (r *Report) suggest(f *Finding, by string, paths []string, since, until time.Time) {
 	o := cmp.Or(r.options, new(Options)) // empty for saved reports
 	if paths == nil {
 		paths = o.Paths
@@ -47,7 +46,6 @@ func (r *Report) suggest(f *Finding, by string, paths []string, since, until tim
 	if o.Unique {
 		words = append(words, "--unique")
 	}
-	words = append(words, more...)
 	inputs, sentence := o.Inputs, " Look at the decisions with this command:"
 	if slices.Contains(inputs, standardInput) {
 		sentence = " Give this command the same standard input to look at the decisions:"

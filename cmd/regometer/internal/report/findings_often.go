@@ -26,7 +26,6 @@ type often struct {
 	share       float64 // the least share of a path
 	stage       string
 	advice      string
-	more        []string // flags of the command
 }
 
 const httpStops = " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." +
@@ -51,7 +50,7 @@ var oftens = []often{
 		least: 10, stage: httpStage, advice: httpStops,
 	}, {
 		rule: "http_send_slow", did: fmt.Sprintf("calls of `http.send` (%%s) took a second or more, and %d times the median", httpTimes),
-		count: countSlow, each: 20, share: 0.002, stage: httpStage, advice: stageAdvice[ofHTTP], more: []string{"--slowest", "10"},
+		count: countSlow, each: 20, share: 0.002, stage: httpStage, advice: stageAdvice[ofHTTP],
 	},
 }
 
@@ -109,7 +108,7 @@ func findOften(r *Report) (found []Finding) {
 			}), o.advice)
 		if len(list) == 1 {
 			f.Path = list[0].key
-			r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{}, o.more...)
+			r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{})
 		}
 		found = append(found, f)
 	}

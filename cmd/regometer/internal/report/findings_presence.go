@@ -144,7 +144,8 @@ func rateFell(r *Report) (f Finding) {
 		rates[(p.Begin-begin)/r.Width] = float64(o.sum())
 	}
 	for i := rateSlices; i+rateSlices <= len(rates); i++ {
-		before, after, from := mean(rates[:i]), mean(rates[i:]), begin+int64(i)*r.Width
+		// The rate fell within the first of the slices after it.
+		before, after, from := mean(rates[:i]), mean(rates[i+1:]), begin+int64(i)*r.Width
 		if slices.Max(rates[i:]) >= slices.Min(rates[:i]) || before < scanLeast || after >= rateTimes*before || r.To-from < int64(rateLong) {
 			continue
 		}

@@ -77,8 +77,15 @@ func (c *cluster) isLike(o cluster) bool {
 
 // explains reports whether most decisions that have the feature of c are in o.
 func (s *scan) explains(o, c *cluster) bool {
-	both := s.count(func(i int, e *event) bool { return c.has(i, e) && c.of(e) == 1 }, o.has)
-	return float64(both.has) >= 0.8*float64(both.all)
+	both, all := 0, 0
+	for i := range s.events {
+		if e := &s.events[i]; c.has(i, e) && c.of(e) == 1 {
+			if all++; o.has(i, e) {
+				both++
+			}
+		}
+	}
+	return float64(both) >= 0.8*float64(all)
 }
 
 // findOwner returns the name of an attribute that has nearly all of what a

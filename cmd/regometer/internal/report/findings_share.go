@@ -183,18 +183,11 @@ func (s *scan) isSticky(c *cluster) bool {
 		e := &s.events[i]
 		elsewhere[e.names[ofClient]] = elsewhere[e.names[ofClient]] || e.names[ofServer] != c.subject[ofServer]
 	}
-	return s.count(c.has, func(_ int, e *event) bool { return !elsewhere[e.names[ofClient]] }).rate() >= nearlyAll
-}
-
-// count counts some decisions, and those of them that have something.
-func (s *scan) count(is, has func(int, *event) bool) (t tally) {
+	n := 0
 	for i := range s.events {
-		if e := &s.events[i]; is(i, e) {
-			t.all++
-			if has(i, e) {
-				t.has++
-			}
+		if e := &s.events[i]; c.has(i, e) && !elsewhere[e.names[ofClient]] {
+			n++
 		}
 	}
-	return t
+	return float64(n) >= nearlyAll*float64(c.in.all)
 }

@@ -105,7 +105,6 @@ type Member struct {
 	Name string `json:"name"`
 	ID   string `json:"-"` // the label "id" of a server, if it has one, and no other
 	seen
-	text string // JSON of labels of a server
 }
 
 // members returns the names, sorted.
