@@ -59,7 +59,7 @@ const whyNone = "Find out whether OPA, its clients or the shipping of its log st
 
 // findMissing reports servers without decisions up to the end of the log. If
 // other servers begin at that time, they were replaced. If several are missing,
-// it may be that fewer are needed.
+// or servers come and go, it may be that fewer are needed.
 func (s *scan) findMissing(r *Report) (f Finding) {
 	list := r.servers.list
 	var missing []Member
@@ -87,7 +87,9 @@ func (s *scan) findMissing(r *Report) (f Finding) {
 		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.Last), listed(missing, func(x Member) string {
 			return fmt.Sprintf("%s%s (last decision %s UTC)", name(x.Name), r.servers.idOf(x.Name), at(x.Last))
 		}))
-	if f.Server = x.Name; len(missing) > max(1, len(list)/4) {
+	stays := func(x Member) bool { return x.First-r.From < int64(silentLeast) || r.To-x.Last < int64(silentLeast) }
+	comeAndGo := len(slices.DeleteFunc(slices.Clone(list), stays)) >= 3 && !slices.ContainsFunc(missing, stays)
+	if f.Server = x.Name; len(missing) > max(1, len(list)/4) || comeAndGo {
 		f.Severity = Info
 	}
 	return f

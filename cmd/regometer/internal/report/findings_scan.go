@@ -49,6 +49,11 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		if n := len(clusters) - i - 1 - len(others); n >= 2 {
 			c.again, clusters = n, append(clusters[:i+1], others...)
 		}
+		// And so is what several paths have at the same time.
+		beside := slices.DeleteFunc(slices.Clone(clusters[i+1:]), func(o cluster) bool { return !s.isBeside(c, &o) })
+		if len(beside) >= 2 {
+			c.beside, clusters = beside, append(clusters[:i+1], slices.DeleteFunc(clusters[i+1:], func(o cluster) bool { return s.isBeside(c, &o) })...)
+		}
 		if c.kind == shifted && slices.ContainsFunc(clusters, func(o cluster) bool { return o.kind == repeated && s.explains(&o, c) }) {
 			continue
 		}
@@ -73,6 +78,15 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 func (c *cluster) isLike(o cluster) bool {
 	path := o.subject[ofPath]
 	return c.kind == o.kind && c.outcome == o.outcome && c.rare == o.rare && c.ends && o.ends && (path == c.subject[ofPath] || path == anyName)
+}
+
+// isBeside reports whether two clusters differ only in their paths.
+func (s *scan) isBeside(c, o *cluster) bool {
+	near := func(a, b int) bool { return max(a-b, b-a) <= len(s.events)/scanBins }
+	subject := o.subject
+	subject[ofPath] = c.subject[ofPath]
+	return c.kind == o.kind && c.outcome == o.outcome && subject == c.subject && c.subject[ofPath] != anyName && o.subject[ofPath] != anyName &&
+		c.begins == o.begins && c.ends == o.ends && (!c.begins || near(c.first, o.first)) && (!c.ends || near(c.last, o.last))
 }
 
 // explains reports whether most decisions that have the feature of c are in o.
@@ -195,6 +209,10 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	f.Text = when + said + cmp.Or(s.usual(r, c, &f, from, to), advice)
 	if c.again > 0 {
 		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
+	}
+	if len(c.beside) > 0 {
+		f.Text += fmt.Sprintf(" It is the same with %s: %s.", text.Plural(len(c.beside), "other path"), listed(c.beside, func(o cluster) string { return name(s.values[ofPath][o.subject[ofPath]].name) }))
+		f.Figures["other_paths"] = float64(len(c.beside))
 	}
 	f.Text += s.sayOfSample(f.Figures)
 	r.suggest(&f, by, paths, since, until)

@@ -26,28 +26,29 @@ const (
 // starts reports whether a cluster is a start: it begins with servers or a
 // revision, and is short, or has few decisions of each server. Or each server
 // compiles each query about once for each time that its revision changes, as
-// after a restart with the same id, and this makes up a good part of it.
+// after a restart with the same id, and this makes up a good part of it. Queries
+// that are compiled more often are no start.
 func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
 	type query struct{ server, path int32 }
-	compiled := map[query]int32{} // with the revision, plus 1
+	cached := map[query]int32{} // with the revision, plus 1
 	n, first := 0, 0
 	for i := c.first; i <= c.last; i++ {
 		e := &s.events[i]
 		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]+1
-		if compiled[q] != own { // the server's cache became empty
-			compiled[q] = 0
+		if cached[q] != own { // the server's cache became empty
+			cached[q] = 0
 		}
 		if e.parts[ofCompile] > 0 {
 			if c.subject.has(e) {
-				if n++; compiled[q] == 0 {
+				if n++; cached[q] == 0 {
 					first++
 				}
 			}
-			compiled[q] = own
+			cached[q] = own
 		}
 	}
-	if n <= 2*first && n >= c.in.has/4 {
-		return true
+	if once := n <= 2*first && n >= c.in.has/4; once || c.kind == compiled {
+		return once
 	}
 	servers := 0
 	see := func(first int64, n int) {
@@ -85,6 +86,8 @@ func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why str
 		why = " Its clients ask no other server, so they may be what differs."
 	case (c.kind == slow || c.kind == compiled) && s.starts(r, c, from, to):
 		f.start, why = true, " Servers began or changed their revision then, and their caches were empty."
+	case c.kind == slow && !c.begins && c.ends && to-r.From <= int64(startLong)+(r.To-r.From)/scanBins:
+		why = " The log begins with them, so its servers may have begun then too."
 	case c.kind == slow && c.ends && times >= loadTimes:
 		why = fmt.Sprintf(" %.1f times as many decisions came as at other times.", times)
 	case c.kind == slow && f.Client != "" && !c.timed() && to-from < (r.To-r.From)/2:
@@ -155,7 +158,8 @@ var stageAdvice = [parts + 1]string{
 }
 
 const (
-	driftBlocks = 8   // parts of the decisions, by time, of which each is slower than the one before
+	driftBlocks = 8   // parts of the decisions, by time,
+	driftSwaps  = 2   // of which so many pairs may be in the wrong order (Mann 1945)
 	driftTimes  = 1.5 // the duration in the last quarter divided by that in the first
 )
 
@@ -171,16 +175,22 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 	if size < 2*scanLeast {
 		return f
 	}
-	before := math.Inf(-1)
+	var sums []float64
+	swaps := 0
 	for part := range slices.Chunk(known[:size*driftBlocks], size) {
 		sum := 0.0
 		for _, i := range part {
 			sum += s.events[i].over
 		}
-		if sum <= before {
-			return f
+		for _, before := range sums {
+			if before >= sum {
+				swaps++
+			}
 		}
-		before = sum
+		sums = append(sums, sum)
+	}
+	if swaps > driftSwaps {
+		return f
 	}
 	first, last := known[len(known)/4], known[len(known)*3/4]
 	in, out := s.durationsOf(func(i int, _ *event) bool { return i > last }, func(i int, _ *event) bool { return i < first })

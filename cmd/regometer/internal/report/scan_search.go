@@ -47,7 +47,8 @@ type cluster struct {
 	begins, ends bool // after the first decision of the subject, before the last one
 	in, out      tally
 	score        float64
-	again        int // how many others are like it, at other times
+	again        int       // how many others are like it, at other times
+	beside       []cluster // the same on other paths
 	// rank is the score in comparison with all others of the parent, so that
 	// clusters with and without times can be ranked.
 	rank float64
