@@ -8,6 +8,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,7 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		found = append(found, s.findDrift(r))
 	}
 	compiles, started := is(compiled), map[kind]bool{}
+	revision, begin := revisionSlower(r)
 	for i := 0; i < len(clusters); i++ {
 		c := &clusters[i]
 		// What comes back again and again is one finding.
@@ -58,14 +60,19 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 			continue
 		}
 		f := s.describe(r, c)
-		// The largest start speaks for others.
-		if compiles && c.kind == slow && f.Stage == compileStage || f.start && started[c.kind] {
+		if c.kind == slow && f.Revision == revision.Revision {
+			revision = Finding{} // the scan says more
+		}
+		near := c.begins && math.Abs(float64(s.events[c.first].time-begin)) < float64(r.To-r.From)/32
+		// The largest start speaks for others, and a revision for its paths.
+		if compiles && c.kind == slow && f.Stage == compileStage || f.start && started[c.kind] ||
+			revision.Text != "" && near && f.Rule == "latency_rose" && f.Stage == evaluationStage {
 			continue
 		}
 		started[c.kind] = started[c.kind] || f.start
 		found = append(found, f)
 	}
-	found = append(found, s.findPauses(r)...)
+	found = append(append(found, revision), s.findPauses(r)...)
 	off := clockOff(r)
 	if found = append(found, off); off.Text == "" {
 		found = append(found, s.findMissing(r), rateFell(r))
