@@ -108,6 +108,9 @@ func (c *Config) measure(ctx context.Context, dir string) (*result, error) {
 		return nil, err
 	}
 	r.requests = l.requests
+	if r.metrics, err = servers[0].Get(ctx, "/metrics"); err != nil {
+		return nil, err
+	}
 	log, err := report.Read(ctx, report.Options{Inputs: []string{filepath.Join(dir, logFiles[0])}})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the decision log: %w", err)

@@ -46,6 +46,8 @@ func TestRun(t *testing.T) {
 		"OPA 1.2.3 with Regometer answered 200 requests",
 		"\nx ", // the path
 		"\nWHICH RULES TAKE IT, by a replay of the log: ",
+		"\nallowed                     200          200\n",
+		"\nin rego_query_eval  200, 200 µs  200, 200 µs\n",
 		"\ntime in the handler     1.00 s      1.00 s   1.00\n",
 		"\nallocated              1.00 KB     4.00 KB   0.25\n",
 	} {

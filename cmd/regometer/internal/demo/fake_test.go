@@ -54,8 +54,11 @@ func runFakeOPA(name string, args []string) error {
 			metrics["go_memstats_alloc_bytes_total"] += 3000
 		}
 		for series, n := range map[string]float64{
-			`http_request_duration_seconds_sum{code="200",handler="v1/data"}`: 1,
-			"go_cpu_classes_total_cpu_seconds_total":                          1, "go_memstats_alloc_bytes_total": 1000, "go_memstats_mallocs_total": 1,
+			`opa_decisions_total{outcome="allowed"}`:                             1,
+			`opa_decision_stage_duration_seconds_count{stage="rego_query_eval"}`: 1,
+			`opa_decision_stage_duration_seconds_sum{stage="rego_query_eval"}`:   1e-6,
+			`http_request_duration_seconds_sum{code="200",handler="v1/data"}`:    1,
+			"go_cpu_classes_total_cpu_seconds_total":                             1, "go_memstats_alloc_bytes_total": 1000, "go_memstats_mallocs_total": 1,
 		} {
 			metrics[series] += n
 		}

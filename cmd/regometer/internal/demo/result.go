@@ -13,6 +13,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/replay"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/outcome"
 )
 
 // A result is the outcome of the demo.
@@ -22,6 +23,26 @@ type result struct {
 	costs    []cost // of a decision
 	log      *report.Report
 	replay   *replay.Report
+	metrics  []byte // what Prometheus gets
+}
+
+// same returns the outcomes and the stages by the log and by /metrics.
+func (r *result) same() *text.Table {
+	t := text.NewTable(1, "decisions", "log", "Prometheus")
+	for i, n := range r.log.Total.Outcomes {
+		if name := outcome.Outcome(i).String(); n > 0 {
+			t.Add(name, text.Count(n), text.Count(uint64(total(r.metrics, "opa_decisions_total", `outcome="`+name+`"`))))
+		}
+	}
+	times := func(count uint64, ns float64) string { return text.Count(count) + ", " + text.Duration(ns) }
+	for _, s := range r.log.Total.Stages {
+		const name = "opa_decision_stage_duration_seconds"
+		_, sum := s.Durations.Sum()
+		if label := `stage="` + s.Name + `"`; total(r.metrics, name+"_count", label) > 0 { // other stages have no name there
+			t.Add("in "+s.Name, times(s.Durations.Count(), float64(sum)), times(uint64(total(r.metrics, name+"_count", label)), 1e9*total(r.metrics, name+"_sum", label)))
+		}
+	}
+	return t
 }
 
 // text returns the result for people to read.
@@ -37,6 +58,9 @@ func (r *result) text(o output.Options) []byte {
 	rules := r.replay.Profile.RuleTable()
 	rules.Rows = text.First(rules.Rows, 5)
 	writeTable(&b, rules)
+
+	fmt.Fprintf(&b, "\nTHE SAME IN PROMETHEUS, by the server's /metrics\n\n")
+	writeTable(&b, r.same())
 
 	fmt.Fprintf(&b, "\nWHAT A LOGGED DECISION COSTS, with HTTP, JSON and the decision log on the console\n\n")
 	costs := text.NewTable(1, "cost", "Regometer", "unmodified", "ratio")
