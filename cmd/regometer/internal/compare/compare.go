@@ -20,9 +20,9 @@ import (
 // The limits below which a change is not judged. They apply to each side.
 const (
 	MinSlices = contrast.MinSlices // slices of time with durations, or decisions
-	MinBeyond = 10                 // durations beyond the quantile: 10 of 1,000 are beyond p99
-	// MinDecisions is for outcomes. It is as many as a median needs.
-	MinDecisions = 2 * MinBeyond
+	// MinBeyond durations are beyond the quantile: 10 of 1,000 are beyond p99. An
+	// outcome needs as many decisions as a median.
+	MinBeyond = 10
 	// MaxPoints is how far, in percentage points, the interval of an outcome
 	// without a change may reach.
 	MaxPoints = 10

@@ -260,7 +260,7 @@ func TestTooLittle(t *testing.T) {
 		for _, sides := range [][2]*report.Report{{few, many}, {many, few}} {
 			c := compareOf(t, sides[0], sides[1])
 			judged := 0
-			if r := c.Decisions[0]; tt.slices >= MinSlices && tt.slices*tt.count >= MinDecisions {
+			if r := c.Decisions[0]; tt.slices >= MinSlices && tt.slices*tt.count >= 2*MinBeyond {
 				judged++ // all are allowed
 			} else if ch := r.Changes[0]; r.Verdict != TooLittle || ch.Low != -1 || !math.IsInf(ch.High, 1) {
 				t.Errorf("%d slices of %d: %+v", tt.slices, tt.count, r)

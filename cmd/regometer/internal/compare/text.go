@@ -102,8 +102,6 @@ func (c *Comparison) summary() string {
 	switch changed := count(c.Decisions, Changed); {
 	case n == 0:
 		said = "The two sides have no " + group + " in common."
-	case changed > 0 && c.Partly:
-		said = fmt.Sprintf("Decisions changed in %s of %s, as far as they could be read.", text.Count(changed), groups)
 	case changed > 0:
 		said = fmt.Sprintf("Decisions changed in %s of %s.", text.Count(changed), groups)
 	case few == n:

@@ -125,7 +125,7 @@ func TestSummary(t *testing.T) {
 		c    Comparison
 	}{
 		{"The two sides have no path in common.", Comparison{By: "path"}},
-		{"Decisions changed in 1 of 2 paths, as far as they could be read. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{row(Changed, NoDifference, More), few}}},
+		{"Decisions changed in 1 of 2 paths. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{row(Changed, NoDifference, More), few}}},
 		{"Decisions changed in 1 of 2 paths.", Comparison{By: "path", Decisions: []Row{row(Changed, NoDifference, More), few}}},
 		{"No change of decisions found in 1 path. Only before: 1 path with 7 decisions: `a`. Only after: 2 paths with 5 decisions: `c`, `d`. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{same},
 			Only: []Only{{Key: "a", Before: 7}, {Key: "c", After: 2}, {Key: "d", After: 3}}}},
