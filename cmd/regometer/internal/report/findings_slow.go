@@ -116,7 +116,7 @@ func (s *scan) sayTimes(c *cluster, f *Finding, what, others string) (said, advi
 	q, part := 0.5, ""
 	if share := c.in.rate(); share < 0.5 {
 		q, part = 1-share/2, "the slowest "+text.Percent(share)+" of "
-		f.Figures["share"] = share
+		f.setShare("share", share, s.share < 1, c.in.all)
 	}
 	in, out := s.durationsOf(c.has, func(_ int, e *event) bool { return c.others().has(e) })
 	if len(in.all) == 0 || len(out.all) == 0 || in.quantile(q) < medianRose*out.quantile(q) {
