@@ -186,6 +186,7 @@ var faults = []fault{
 	allows("allowed 80 % → less, new revision", outcome.Denied, fault{ofPath: firstPath, ofRevision: true}, 30, 60, 74),
 	allows("allowed 97 % → less, new revision", outcome.Denied, fault{ofPath: rbacPath, ofRevision: true}, 20, 85, 94),
 	allows("allowed 40 % → more, new revision", outcome.Allowed, fault{ofPath: thirdPath, ofRevision: true}, 100, 70, 47),
+	allows("a revision allows everything", outcome.Allowed, fault{ofRevision: true}, 100, 98, 95),
 	allows("allowed 80 % → less, one server", outcome.Denied, fault{ofPath: firstPath, ofServer: true}, 30, 60, 70),
 	allows("allowed 80 % → less, one client", outcome.Denied, fault{ofPath: firstPath, ofClient: 3}, 30, 60, 70),
 	allows("allowed 90 % → less, one path", outcome.Denied, fault{ofPath: httpPath}, 30, 60, 80),

@@ -211,6 +211,20 @@ var healthyScenes = []struct {
 		all := float64(len(s.servers))
 		s.before = func(r *rand.Rand, d *decision) { d.server = s.servers[r.IntN(int(math.Ceil(all*s.weight(d.x))))] }
 	}},
+	{"servers come for half an hour, 6 hours", func(s *scene, r *rand.Rand) {
+		s.span = 6 * time.Hour
+		stay, begins := len(s.servers), []float64(nil)
+		for range 10 {
+			s.servers, begins = append(s.servers, newServer(r, 10+len(s.servers))), append(begins, 0.05+0.8*r.Float64())
+		}
+		s.before = func(r *rand.Rand, d *decision) {
+			if d.server = s.servers[r.IntN(stay)]; r.Float64() < 0.5 {
+				if n := r.IntN(10); d.x >= begins[n] && d.x < begins[n]+1.0/12 {
+					d.server = s.servers[stay+n]
+				}
+			}
+		}
+	}},
 	{"one path, whose few inputs come again and again", func(s *scene, _ *rand.Rand) {
 		s.clients, s.span = 3, 15*time.Minute
 		s.before = func(_ *rand.Rand, d *decision) { d.path, d.input = &s.paths[0], d.input%30 }
