@@ -20,26 +20,6 @@ const patience = 64
 // begins many streams can exceed it.
 const maxWaiting = 256
 
-// add reads more of a stream's text, which is from a line of the file.
-func (s *source) add(text []byte, line int64) {
-	for part := range bytes.Lines(text) {
-		if !s.open {
-			s.started = append(s.started, line)
-		}
-		s.open = part[len(part)-1] != '\n'
-	}
-	if s.last = line; s.open || len(s.backlog) > 0 {
-		s.backlog = append(s.backlog, text...)
-		text = s.backlog
-	}
-	if s.open && len(s.backlog) < s.reader.maxLength {
-		return
-	}
-	if n := s.read(text, false); n > 0 || len(s.backlog) == 0 {
-		s.backlog = append(s.backlog[:0], text[n:]...)
-	}
-}
-
 // readText reads the text of a member of the record. A line that docker has
 // split goes on in the next record. All other texts end a line, even if they
 // have no newline.
@@ -51,17 +31,13 @@ func (f *finder) readText(name, text []byte, n nesting) {
 		f.readCopy(text, n)
 		return
 	}
-	whole := len(text) > 0 && text[len(text)-1] == '\n'
-	if !whole && (len(text) < dockerPart || isWhole(text, '{')) {
-		text = append(text, '\n')
-		whole = true
-	}
-	f.give(name, text, whole, n)
+	text, whole := bytes.CutSuffix(text, newline)
+	f.give(name, text, whole || len(text) < dockerPart || isWhole(text, '{'), n)
 }
 
 // give reads a text of the record: a member with a name in quotes, or a line
 // behind the name in its prefix. The text may continue a stream that waits, or
-// begin one.
+// begin one. whole says that a newline ends it, which text lacks.
 func (f *finder) give(name, text []byte, whole bool, n nesting) {
 	var stream *source
 	if len(f.waiting) > 0 || f.names {
@@ -70,10 +46,10 @@ func (f *finder) give(name, text []byte, whole bool, n nesting) {
 	switch {
 	case stream != nil:
 		if whole && stream.open && isWhole(text, '{') { // the rest of the line before is lost
-			f.feed(stream, newline, f.record.line)
+			f.feed(stream, nil, true)
 			stream = f.waitingStream(n, f.streamName(name))
 		}
-	case whole && f.readOneLine(text, n) || hasPrefix(name, `"`) && !mayBegin(text): // behind a prefix may be another one
+	case whole && hasPrefix(text, "{") && f.readWhole(text, false, n) || hasPrefix(name, `"`) && !mayBegin(text): // behind a prefix may be another one
 		return
 	}
 	if stream == nil { // one that waits for nothing
@@ -81,7 +57,7 @@ func (f *finder) give(name, text []byte, whole bool, n nesting) {
 		stream.name = string(f.streamName(name))
 	}
 	f.taken++
-	f.feed(stream, text, f.record.line)
+	f.feed(stream, text, whole)
 }
 
 // streamName returns the name of the stream of a text: see give.
@@ -91,21 +67,6 @@ func (f *finder) streamName(name []byte) []byte {
 	}
 	f.name = append(append(append(append(f.name[:0], f.record.stream...), 0), f.record.speaker...), name...)
 	return f.name
-}
-
-// readOneLine reads a text of one line that is an object, as most texts are,
-// and reports whether it is.
-func (f *finder) readOneLine(text []byte, n nesting) bool {
-	if text[0] != '{' {
-		return false
-	}
-	p := &f.parsers[n.index()]
-	p.checked = false
-	if end := p.parse(text); end != len(text)-1 || text[end] != '\n' {
-		return false
-	}
-	f.readObject(p, n, text[:len(text)-1])
-	return true
 }
 
 // readCopy looks for a whole event in a text that is in an event. The text is
@@ -129,14 +90,7 @@ func isWhole(text []byte, bracket byte) bool {
 // whether it was of interest. The text is a line of the stream or a part of one.
 // The prefix may begin with a time.
 func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
-	if part {
-		text = bytes.TrimSuffix(text, newline)
-	} else if !bytes.HasSuffix(text, newline) { // the end of the file
-		text = append(slices.Clip(text), '\n')
-	}
-	if len(text) == 0 {
-		return true
-	}
+	text = bytes.TrimSuffix(text, newline)
 	times := len(f.times)
 	f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
 	taken := f.withRecord(s, line, func() { f.give(stream, text, !part, s.decoded()) })
@@ -154,9 +108,22 @@ func (f *finder) waitingStream(n nesting, name []byte) *source {
 	return nil
 }
 
-// feed gives text to a stream, and notes whether the stream waits for more.
-func (f *finder) feed(s *source, text []byte, line int64) {
-	s.add(text, line)
+// feed gives a text of the record to a stream, and notes whether the stream
+// waits for more.
+func (f *finder) feed(s *source, text []byte, whole bool) {
+	from := len(s.backlog)
+	if s.backlog = append(s.backlog, text...); whole {
+		s.backlog = append(s.backlog, '\n')
+	}
+	for line := range bytes.Lines(s.backlog[from:]) {
+		if !s.open {
+			s.started = append(s.started, f.record.line)
+		}
+		s.open = line[len(line)-1] != '\n'
+	}
+	if s.last = f.record.line; !s.open || len(s.backlog) >= s.reader.maxLength {
+		s.backlog = append(s.backlog[:0], s.backlog[s.read(s.backlog, false):]...)
+	}
 	at, waits := slices.Index(f.waiting, s), s.waits()
 	if waits {
 		s.times = copyAll(s.times, f.times)

@@ -120,7 +120,6 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 				p.decodedAt = -1
 				p.decoded, _ = decodeString(p.decoded[:0], p.json, int(m.start))
 			}
-			p.decoded = slices.Grow(p.decoded, len(newline))
 			f.readText(p.name(m), p.decoded, n)
 		} else {
 			f.readValue(value, p.name(m), p.checked, n)
@@ -154,13 +153,20 @@ func (f *finder) readValue(value, name []byte, checked bool, n nesting) {
 		f.readArray(value, name, n)
 		return
 	}
-	p := &f.parsers[n.index()]
-	p.checked = checked
-	if p.parse(value) == len(value) {
-		f.readObject(p, n, value)
-	} else if !f.inEvent && mayHoldEvent(value) {
+	if !f.readWhole(value, checked, n) && !f.inEvent && mayHoldEvent(value) {
 		f.problem(InvalidJSON)
 	}
+}
+
+// readWhole looks for events in a text if it is an object, and reports whether
+// it is.
+func (f *finder) readWhole(text []byte, checked bool, n nesting) bool {
+	p := &f.parsers[n.index()]
+	if p.checked = checked; p.parse(text) != len(text) {
+		return false
+	}
+	f.readObject(p, n, text)
+	return true
 }
 
 // problem notes a problem of the record.
@@ -236,7 +242,7 @@ func (f *finder) found(p *parser, n nesting, text []byte) {
 // mayBegin reports whether a text may hold an event, begin one that goes on in
 // the records that follow, or be a line of logfmt.
 func mayBegin(text []byte) bool {
-	return text[0] == '[' || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=")
+	return hasPrefix(text, "[") || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=")
 }
 
 // An object or array of a wrapper that holds an event, the beginning of one, or
