@@ -39,11 +39,11 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 		case isEnd && !s.isAll(text[i:], end):
 			return i, false
 		case next < 0:
-			s.breakOff(Truncated, text[i:i])
+			s.breakOff(Truncated, text[i:], 0)
 			return i, true
 		case !isEnd && text[behind] == ':':
 			if f := fieldOf(text[i+1 : next-1]); f.isData() && f != fieldResult { // no export has it
-				s.breakOff(TooLong, text[i:i])
+				s.breakOff(TooLong, text[i:], 0)
 				return i, true
 			}
 		case mayBegin(text[i+1 : next]):

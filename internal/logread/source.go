@@ -43,8 +43,6 @@ type lineState struct {
 	within bool // white space does not begin the line any more
 	opened bool // a list begins in it
 	skips  bool // the rest of the line is of no interest
-	lost   bool // it is of interest, but a value before it is broken
-	known  int  // events in it that have been counted as lost
 }
 
 func (s *source) isArray() bool { return s.depth > 0 && !s.document }
@@ -150,8 +148,12 @@ func lineEnd(text []byte, i int) int {
 // step reads one thing at i: a value, a line or a bracket. It returns the index
 // behind it, and whether there was enough text to go on.
 func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
-	if s.skips {
-		return s.skip(text, i, end)
+	if s.skips { // the rest of the line
+		if i = lineEnd(text, i); i < len(text) {
+			s.endLines(1)
+			i++
+		}
+		return i, true
 	}
 	if next = skipBlank(text, i); next > i { // a step of its own, since single counts from i
 		s.column += next - i
@@ -204,32 +206,14 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	return s.other(text, i, end)
 }
 
-// skip skips the rest of the line. It counts the events that are lost in it.
-func (s *source) skip(text []byte, i int, end bool) (next int, ok bool) {
-	from := i
-	if i = lineEnd(text, i); s.lost {
-		count := bytes.Count(text[from:i], idKey)
-		for range count - s.known {
-			s.problem(InvalidJSON, s.line())
-		}
-		s.known = max(0, s.known-count)
-		if i == len(text) && !end { // which may end within a key
-			i = max(from, i-len(idKey)+1)
-			return i, i > from
-		}
-	}
-	if i < len(text) {
-		s.endLines(1)
-		i++
-	}
-	return i, true
-}
-
 // isAll reports whether no more of a text comes than is there, or is of
 // interest.
 func (s *source) isAll(text []byte, end bool) bool { return end || len(text) >= s.reader.maxLength }
 
-var idKey = []byte(`"decision_id"`)
+// isOpen reports whether the line at i goes on.
+func (s *source) isOpen(text []byte, i int, end bool) bool {
+	return lineEnd(text, i) == len(text) && !s.isAll(text[i:], end)
+}
 
 // isRestOfBroken reports whether a line that begins with c belongs to a value
 // that broke, and notes if it does not.
@@ -243,16 +227,16 @@ func (s *source) isRestOfBroken(c byte) bool {
 
 // other reads text that is not JSON, or that breaks off here.
 func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
-	if s.within {
-		s.problem(InvalidJSON, s.line())
-		s.skips, s.lost = true, true
-		return i, true
-	}
-	eol := lineEnd(text, i)
-	if eol == len(text) && !s.isAll(text[i:], end) {
+	if s.isOpen(text, i, end) {
 		return i, false
 	}
+	eol := lineEnd(text, i)
 	line := text[i:eol]
+	if s.within {
+		s.lose(line)
+		s.skips = true
+		return i, true
+	}
 	if s.isFile() && s.line() == 1 {
 		if s.reader.table = tableOf(line); s.reader.table != nil {
 			s.skips = true
@@ -273,49 +257,44 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	stream, rest, part, ok := f.cutPrefix(text[i:min(eol+1, len(text))])
 	switch {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
-		s.problem(TooLong, s.line())
+		s.problem(TooLong)
 	case ok && !s.decoded().tooDeep():
 		if !f.readLine(s, line, stream, rest, part) {
 			s.noteOther(bytes.TrimSuffix(rest, newline), 1)
 		}
 	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
-	case s.embedded(line):
-	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
-		s.reader.keepFirst(line)
-		s.problem(UnknownForm, s.line())
-	case hasPrefix(line, "time=") && logfmt.Match(line):
-		s.readMade(logfmt.ReplaceAll(line, []byte(`{"level":"error","plugin":"decision_logs","time":$1,"msg":$2}`)), line)
 	default:
-		s.noteOther(line, 1)
+		s.embedded(line)
 	}
 	s.skips = true
 	return eol, true
 }
 
-// embedded reads a line with an object behind a prefix, and reports whether the
-// line has one.
-func (s *source) embedded(line []byte) bool {
+// embedded reads a line that may have an object behind a prefix.
+func (s *source) embedded(line []byte) {
 	p := &s.reader.finder.parsers[s.index()]
 	p.checked = false
 	text, logged := embedded(line, p.parse)
 	switch {
 	case logged && hasEvent(line):
-		s.problem(Logged, s.line())
-		return true
+		s.problem(Logged)
 	case logged:
 		s.noteOther(line, 1)
-		return true
 	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
 		for range bytes.Count(line[:max(0, bytes.LastIndex(line, text))], idKey) { // other decisions before it
-			s.problem(UnknownForm, s.line())
+			s.problem(UnknownForm)
 		}
-		return true
 	case isCut(line):
 		s.reader.keepFirst(line)
-		s.problem(InvalidJSON, s.line())
-		return true
+		s.problem(InvalidJSON)
+	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
+		s.reader.keepFirst(line)
+		s.problem(UnknownForm)
+	case hasPrefix(line, "time=") && logfmt.Match(line):
+		s.readMade(logfmt.ReplaceAll(line, []byte(`{"level":"error","plugin":"decision_logs","time":$1,"msg":$2}`)), line)
+	default:
+		s.noteOther(line, 1)
 	}
-	return false
 }
 
 // isCut reports whether a line that has no object seems to be a part of one
@@ -342,7 +321,16 @@ func (s *source) noteOther(text []byte, lines int) {
 	r.otherLine = last
 }
 
-func (s *source) problem(kind Problem, line int64) { s.reader.options.Problem(kind, line) }
+func (s *source) problem(kind Problem) { s.reader.options.Problem(kind, s.line()) }
+
+// lose notes that the rest of a line is broken, and each decision in it.
+func (s *source) lose(line []byte) {
+	for range max(1, bytes.Count(line, idKey)) {
+		s.problem(InvalidJSON)
+	}
+}
+
+var idKey = []byte(`"decision_id"`)
 
 // object reads the JSON object at i.
 func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
@@ -358,18 +346,16 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 		if length := p.parse(rest); length >= 0 {
 			switch tail := isTail(rest[length:], s.isAll(rest, end)); {
 			case s.document: // which does not begin where a line was cut
-			case tail == more:
+			case tail == more || tail == broken && s.isOpen(text, i, end):
 				return i, false
 			case tail == broken:
-				s.reader.keepFirst(rest[:length])
-				s.problem(InvalidJSON, s.line())
-				s.indent, s.skips = s.column, true
+				s.breakOff(InvalidJSON, rest, length)
 				return i, true
 			}
 			s.parsed(p, n, rest[:length], rest[:length])
 			return i + length, true
 		}
-		if lineEnd(text, i) == len(text) && !s.isAll(rest, end) {
+		if s.isOpen(text, i, end) {
 			return i, false
 		}
 		if s.single > 0 {
@@ -398,7 +384,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	default:
 		kind = TooLong
 	}
-	s.breakOff(kind, rest[:length])
+	s.breakOff(kind, rest, length)
 	return i, true
 }
 
@@ -427,19 +413,18 @@ func (s *source) inBrackets() nesting {
 	return n
 }
 
-// breakOff notes that the value in text does not go on. From its second line
-// on, the text is read again.
-func (s *source) breakOff(kind Problem, text []byte) {
-	s.reader.keepFirst(text)
-	s.problem(kind, s.line())
-	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && s.depth > 0
-	s.indent, s.skips = s.column, true
-	s.lost, s.known = kind == InvalidJSON, 1
-	s.single = bytes.LastIndexByte(text, '\n') + 1
-	if kind == Truncated || kind == TooLong {
-		s.single = max(s.single, len(text))
+// breakOff notes that the value at the beginning of text, of which length bytes
+// are read, does not go on. From its second line on, the text is read again.
+func (s *source) breakOff(kind Problem, text []byte, length int) {
+	s.reader.keepFirst(text[:length])
+	if s.single = length; kind == InvalidJSON {
+		s.single = bytes.LastIndexByte(text[:length], '\n') + 1
+		s.lose(text[:lineEnd(text, 0)])
+	} else {
+		s.problem(kind)
 	}
-	s.comma = false
+	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && s.depth > 0
+	s.indent, s.skips, s.comma = s.column, true, false
 	if s.opened || s.document {
 		s.depth, s.document = 0, false
 	}

@@ -170,9 +170,9 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 		s.reader.table = joined
 		s.noteOther(record, 1)
 	case i+n == len(text) && end && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
-		s.problem(Truncated, s.line())
+		s.problem(Truncated)
 	case isOpen || length < n:
-		s.problem(InvalidJSON, s.line())
+		s.problem(InvalidJSON)
 		s.single = max(s.single, n)
 		s.skips = true
 		return i, true
@@ -180,7 +180,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 		taken := s.reader.finder.taken
 		s.readMade(t.objectOf(p, cells), record)
 		if p.has(fieldDecisionID) && s.reader.finder.taken == taken {
-			s.problem(UnknownForm, s.line())
+			s.problem(UnknownForm)
 		}
 	}
 	s.skips = true

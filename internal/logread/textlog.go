@@ -48,7 +48,7 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 		f.times = times
 		return i + len(lines), true
 	case len(rest) == s.reader.maxLength:
-		s.breakOff(TooLong, rest)
+		s.breakOff(TooLong, rest, len(rest))
 		return i, true
 	}
 	return i, false
