@@ -214,22 +214,16 @@ func valueEnd(text []byte, i int, checked bool) int {
 	case '"':
 		return stringEnd(text, i)
 	case '{', '[':
-		return nestedValueEnd(text, i, checked)
+		if hasBlocks {
+			if end := nestedBlocks(&text[0], i, cap(text), checked); end != 0 && end <= len(text) {
+				return end
+			}
+		}
+		return nestedEnd(text, i, checked)
 	}
 	end := scalarEnd(text, i)
 	if !checked && !isScalar(text[i:end]) || end == i {
 		return -1
-	}
-	return end
-}
-
-func nestedValueEnd(text []byte, i int, checked bool) int {
-	end := 0
-	if hasBlocks {
-		end = nestedBlocks(&text[0], i, cap(text), checked)
-	}
-	if end == 0 || end > len(text) {
-		end = nestedEnd(text, i, checked)
 	}
 	return end
 }

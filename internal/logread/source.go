@@ -254,13 +254,13 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		s.reader.partial = true
 	}
 	f := &s.reader.finder
-	stream, rest, part, ok := f.cutPrefix(text[i:min(eol+1, len(text))])
+	stream, rest, part, ok := f.cutPrefix(line)
 	switch {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong)
 	case ok && !s.decoded().tooDeep():
 		if !f.readLine(s, line, stream, rest, part) {
-			s.noteOther(bytes.TrimSuffix(rest, newline), 1)
+			s.noteOther(rest, 1)
 		}
 	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
 	default:

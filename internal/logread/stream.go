@@ -90,7 +90,6 @@ func isWhole(text []byte, bracket byte) bool {
 // whether it was of interest. The text is a line of the stream or a part of one.
 // The prefix may begin with a time.
 func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
-	text = bytes.TrimSuffix(text, newline)
 	times := len(f.times)
 	f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
 	taken := f.withRecord(s, line, func() { f.give(stream, text, !part, s.decoded()) })
