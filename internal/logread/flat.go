@@ -69,16 +69,6 @@ func isFlat(name []byte) bool {
 	return head >= 0 || outerOf(name) != nil
 }
 
-// nest parses the event that a flattened object stands for in the object's
-// place.
-func (p *parser) nest(text []byte) {
-	checked, present := p.checked, p.present
-	p.nested = appendNested(p.nested[:0], text, present)
-	p.checked = true
-	p.parseMembers(p.nested)
-	p.checked = checked
-}
-
 // appendNested appends the event that a flattened object stands for. present has
 // the fields of the object, which go before flattened members.
 func appendNested(dst, object []byte, present uint32) []byte {

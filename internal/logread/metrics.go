@@ -31,15 +31,11 @@ const (
 // begin begins an object.
 func (m *metrics) begin() {
 	m.serial++
-	m.reset()
+	m.measures, m.problems = m.measures[:0], m.problems[:0]
+	m.total, m.quoted = 0, false
 	if len(m.lines.known) > mostMetrics {
 		m.lines.reset()
 	}
-}
-
-func (m *metrics) reset() {
-	m.measures, m.problems = m.measures[:0], m.problems[:0]
-	m.total, m.quoted = 0, false
 }
 
 // newKey returns a key that was not known.

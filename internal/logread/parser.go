@@ -140,7 +140,11 @@ func (p *parser) parse(text []byte) (end int) {
 	end = p.parseMembers(text)
 	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
 	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
-		p.nest(text[:end])
+		checked := p.checked
+		p.nested = appendNested(p.nested[:0], text[:end], p.present)
+		p.checked = true
+		p.parseMembers(p.nested)
+		p.checked = checked
 	}
 	return end
 }
@@ -152,7 +156,7 @@ func (p *parser) parseMembers(text []byte) (end int) {
 	p.json = text
 	p.seen, p.present, p.plain = 0, 0, 0
 	p.members, p.holdsMore = p.members[:0], false
-	p.metrics.reset()
+	p.metrics.begin()
 	p.problems = p.problems[:0]
 	p.scratch = p.scratch[:0]
 	p.decodedAt = -1

@@ -145,13 +145,10 @@ func NamesOf(pointer string) []string {
 }
 
 // Set finds the verdict of a path. It is immutable. nil is ready to use.
-type Set struct {
-	paths    map[string]*Verdict
-	patterns []verdictPattern
-}
+type Set struct{ rules []rule }
 
-type verdictPattern struct {
-	pattern string // of path.Match
+type rule struct {
+	path    string // a pattern of path.Match
 	verdict *Verdict
 }
 
@@ -169,22 +166,20 @@ type verdictPattern struct {
 // itself. A result without the field is Neither. New fails if a
 // path or a rule is invalid.
 func New(rules map[string]string) (*Set, error) {
-	v := &Set{paths: map[string]*Verdict{}}
+	v := new(Set)
 	for _, path := range slices.Backward(slices.Sorted(maps.Keys(rules))) {
 		field, err := parseRule(rules[path])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		verdict := &Verdict{fields: []verdictField{field}}
-		_, err = pathpkg.Match(path, "")
-		switch {
-		case err != nil || slices.Contains(strings.Split(path, "/"), ""):
+		if strings.ContainsAny(path, `?[\`) || slices.Contains(strings.Split(path, "/"), "") {
 			return nil, fmt.Errorf("%q: write a path such as app/main", path)
-		case strings.Contains(path, "*"):
-			v.patterns = append(v.patterns, verdictPattern{path, verdict})
-		default:
-			v.paths[path] = verdict
 		}
+		at := 0
+		if strings.Contains(path, "*") {
+			at = len(v.rules)
+		}
+		v.rules = slices.Insert(v.rules, at, rule{path, &Verdict{fields: []verdictField{field}}})
 	}
 	return v, nil
 }
@@ -209,12 +204,9 @@ func parseRule(text string) (f verdictField, err error) {
 // Of returns the verdict of a path without a leading slash.
 func (v *Set) Of(path string) *Verdict {
 	if v != nil {
-		if verdict := v.paths[path]; verdict != nil {
-			return verdict
-		}
-		for i := range v.patterns {
-			if ok, _ := pathpkg.Match(v.patterns[i].pattern, path); ok {
-				return v.patterns[i].verdict
+		for _, r := range v.rules {
+			if ok, _ := pathpkg.Match(r.path, path); ok {
+				return r.verdict
 			}
 		}
 	}
