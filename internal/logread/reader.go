@@ -98,7 +98,7 @@ func NewReader(o Options) *Reader {
 // reading faster and does not change the result.
 func (r *Reader) Reset() {
 	*r = Reader{options: r.options, maxLength: r.maxLength, finder: finder{parsers: r.finder.parsers, names: r.finder.names}}
-	r.root, r.finder.reader = *newSource(r, nesting{}), r
+	r.root.reader, r.finder.reader = r, r
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
 		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0

@@ -29,7 +29,11 @@ type source struct {
 	depth    int  // the brackets that are open around the next value
 	comma    bool // a comma must come before the next element
 	document bool // they are of an object that is too long to collect, or cut
-	rest
+
+	// Behind the place where a value breaks, the reader skips the lines that
+	// belong to the value by their indentation.
+	broken int // the column of the value, and one; or 0
+	single int // the bytes that are read again, in which no value has two lines
 
 	tried   int  // the length of a text that was too short, or 0
 	lines   bool // it had several lines
@@ -47,24 +51,10 @@ type lineState struct {
 
 func (s *source) isArray() bool { return s.depth > 0 && !s.document }
 
-// rest describes the text behind the place where a value breaks. The reader
-// skips the lines that belong to the value by their indentation.
-type rest struct {
-	indent int // the column of the value, or noIndent
-	single int // the bytes that are read again, in which no value has two lines
-}
-
-// noIndent says that no value is broken.
-const noIndent = -1
-
-func newSource(r *Reader, n nesting) *source {
-	return &source{reader: r, nesting: n, rest: rest{indent: noIndent}}
-}
-
 // waits reports whether the meaning of the next line depends on the lines
 // before.
 func (s *source) waits() bool {
-	return len(s.backlog) > 0 || s.depth > 0 || s.skips || s.within || s.column > 0 || s.indent != noIndent
+	return len(s.backlog) > 0 || s.depth > 0 || s.skips || s.within || s.column > 0 || s.broken > 0
 }
 
 // line returns the line of the file where the current line begins.
@@ -119,7 +109,7 @@ func (s *source) read(text []byte, end bool) (n int) {
 // steps at once.
 func (s *source) readEvents(text []byte, i int) int {
 	s.event = false
-	if s.depth > 0 || s.column > 0 || s.indent != noIndent || s.single > 0 {
+	if s.depth > 0 || s.column > 0 || s.broken > 0 || s.single > 0 {
 		return i
 	}
 	r, p := s.reader, &s.reader.finder.parsers[0]
@@ -168,10 +158,10 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 		if s.isFile() && len(s.reader.finder.waiting) > 0 {
 			s.reader.finder.expire()
 		}
-		if s.indent != noIndent && s.isRestOfBroken(text[i]) {
-			s.skips = true
+		if s.skips = s.broken > 0 && (s.column >= s.broken || strings.IndexByte("}],", text[i]) >= 0); s.skips {
 			return i, true
 		}
+		s.broken = 0
 		// Programs may write lines of JSON behind a line that looks like a table's.
 		if s.reader.table != nil && s.isFile() && text[i] != '{' {
 			return s.readRow(text, i, end)
@@ -213,16 +203,6 @@ func (s *source) isAll(text []byte, end bool) bool { return end || len(text) >= 
 // isOpen reports whether the line at i goes on.
 func (s *source) isOpen(text []byte, i int, end bool) bool {
 	return lineEnd(text, i) == len(text) && !s.isAll(text[i:], end)
-}
-
-// isRestOfBroken reports whether a line that begins with c belongs to a value
-// that broke, and notes if it does not.
-func (s *source) isRestOfBroken(c byte) bool {
-	if s.column > s.indent || c == '}' || c == ']' || c == ',' {
-		return true
-	}
-	s.indent = noIndent
-	return false
 }
 
 // other reads text that is not JSON, or that breaks off here.
@@ -359,7 +339,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 			return i, false
 		}
 		if s.single > 0 {
-			s.indent, s.skips = s.column, true
+			s.broken, s.skips = s.column+1, true
 			return i, true
 		}
 	}
@@ -424,7 +404,7 @@ func (s *source) breakOff(kind Problem, text []byte, length int) {
 		s.problem(kind)
 	}
 	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && s.depth > 0
-	s.indent, s.skips, s.comma = s.column, true, false
+	s.broken, s.skips, s.comma = s.column+1, true, false
 	if s.opened || s.document {
 		s.depth, s.document = 0, false
 	}

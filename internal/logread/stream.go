@@ -53,8 +53,7 @@ func (f *finder) give(name, text []byte, whole bool, n nesting) {
 		return
 	}
 	if stream == nil { // one that waits for nothing
-		stream = newSource(f.reader, n)
-		stream.name = string(f.streamName(name))
+		stream = &source{reader: f.reader, nesting: n, name: string(f.streamName(name))}
 	}
 	f.taken++
 	f.feed(stream, text, whole)
