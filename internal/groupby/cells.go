@@ -70,9 +70,7 @@ func (l *list[T]) at(hint int, m *stages.Metric) *T {
 	}
 	at := slices.IndexFunc(*l, func(e entry[T]) bool { return e.metric == m })
 	if at < 0 {
-		if at = len(*l); at == cap(*l) {
-			l.reserve(at + max(2, at/4))
-		}
+		at = len(*l)
 		*l = append(*l, entry[T]{metric: m})
 	}
 	return &(*l)[at].sums
@@ -104,12 +102,12 @@ func (x *group) addError(code string, n uint64) {
 	x.errors[at].Total += n
 }
 
-var codes = stages.ErrorCodes() // sorted
+var codes = stages.ErrorCodes()
 
 // codeOrOther returns the code, or Other if it is not one of OPA's codes.
 func codeOrOther(code string) string {
-	if at, ok := slices.BinarySearch(codes, code); ok {
-		return codes[at]
+	if slices.Contains(codes, code) {
+		return code
 	}
 	return rollup.Other
 }

@@ -48,7 +48,7 @@ type Groups struct {
 
 	width    int64
 	begins   map[int64]struct{} // the slices that have decisions, by index
-	overflow Overflow
+	overflow uint64             // decisions without a group of their own
 	sums     sums
 
 	// Memory that later calls use again.
@@ -114,13 +114,6 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 		}
 		if m.Column <= stages.OtherColumn {
 			m = g.resolve(x.Metric)
-			switch {
-			case !m.Overflows:
-			case m.Kind == stages.Timer:
-				g.overflow.Stages++
-			default:
-				g.overflow.Counters = addSaturated(g.overflow.Counters, uint64(x.Value))
-			}
 		}
 		f.Put(m, x.Value)
 	}
@@ -161,13 +154,13 @@ func (g *Groups) groupOf(key []byte) *group {
 	case !utf8.Valid(key):
 		return g.groupOf([]byte(stages.Valid(string(key))))
 	case len(key) > stages.MaxName || !g.admits(key):
-		g.overflow.Decisions++
+		g.overflow++
 		return g.other
 	default:
 		g.keep(&group{key: string(key), period: never})
 		g.fit()
 		if x, ok = g.byKey[string(key)]; !ok { // another goroutine has taken the room
-			g.overflow.Decisions++
+			g.overflow++
 			return g.other
 		}
 	}
@@ -194,7 +187,7 @@ func (g *Groups) keep(x *group) {
 // displace merges a group that has no room into group Other.
 func (g *Groups) displace(x *group) {
 	for i := range x.cells {
-		g.overflow.Decisions += x.cells[i].decisions()
+		g.overflow += x.cells[i].decisions()
 	}
 	g.other.merge(x)
 }
@@ -235,9 +228,7 @@ func (g *Groups) Merge(o *Groups) error {
 	for o.width < g.width {
 		o.double()
 	}
-	g.overflow.Decisions += o.overflow.Decisions
-	g.overflow.Stages += o.overflow.Stages
-	g.overflow.Counters = addSaturated(g.overflow.Counters, o.overflow.Counters)
+	g.overflow += o.overflow
 	for _, x := range o.byKey {
 		g.put(x)
 	}
@@ -263,17 +254,5 @@ func (g *Groups) put(x *group) {
 // Width returns the width of the slices, in ns.
 func (g *Groups) Width() int64 { return g.width }
 
-// Overflow returns the number of values whose name or group has no room.
-func (g *Groups) Overflow() Overflow {
-	g.sweep()
-	return g.overflow
-}
-
-// Overflow counts the values that have no room: decisions in group Other,
-// timers in stage Other, and increments of counter Other. Counters does not
-// exceed 2^64−1.
-type Overflow struct {
-	Decisions uint64 `json:"decisions"`
-	Stages    uint64 `json:"stages"`
-	Counters  uint64 `json:"counters"`
-}
+// Overflow returns the number of decisions whose key has no room for a group.
+func (g *Groups) Overflow() uint64 { return g.overflow }

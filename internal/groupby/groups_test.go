@@ -171,7 +171,7 @@ func dump(g *Groups) string {
 	for x := range g.All(false) {
 		b.WriteString(groupText(g.Get(x.Key, true, nil)))
 	}
-	return b.String() + groupText(g.Get("", true, nil)) + fmt.Sprintf("width %d, %+v\n", g.Width(), g.Overflow())
+	return b.String() + groupText(g.Get("", true, nil)) + fmt.Sprintf("width %d, %d\n", g.Width(), g.Overflow())
 }
 
 func groupText(x *Group) string {
@@ -266,7 +266,7 @@ func modelText(l Limits, events []event) string {
 		}
 	}
 
-	var overflow Overflow
+	overflow := 0
 	whole := map[string]*modelCell{}
 	parts := map[string]map[int64]*modelCell{}
 	errors := map[string]map[string]uint64{}
@@ -274,7 +274,7 @@ func modelText(l Limits, events []event) string {
 		key := keyOf(e)
 		if key != rollup.Other && !kept[key] {
 			key = rollup.Other
-			overflow.Decisions++
+			overflow++
 		}
 		begin := e.time
 		if begin != logread.NoTime {
@@ -297,16 +297,8 @@ func modelText(l Limits, events []event) string {
 					of = ancestors
 				}
 			}
-			switch {
-			case name == "":
+			if name == "" || !known[kind][name] && !names[kind][name] {
 				name = rollup.Other
-			case known[kind][name] || names[kind][name]:
-			case kind == stages.Timer:
-				name = rollup.Other
-				overflow.Stages++
-			default:
-				name = rollup.Other
-				overflow.Counters += uint64(n.Value)
 			}
 			if kind == stages.Timer {
 				timings = append(timings, timing{stage: name, ancestors: of, value: n.Value})
@@ -361,7 +353,7 @@ func modelText(l Limits, events []event) string {
 	if len(events) == 0 {
 		b.WriteString(groupText(&Group{First: logread.NoTime, Last: logread.NoTime}))
 	}
-	fmt.Fprintf(&b, "width %d, %+v\n", width, overflow)
+	fmt.Fprintf(&b, "width %d, %d\n", width, overflow)
 	return b.String()
 }
 

@@ -65,10 +65,8 @@ func newNames(limit int) names {
 // withoutRoom returns the metric for a name that has no room. It is the name's
 // family, or a metric that is inside no stage.
 func (n *names) withoutRoom(k stages.Kind, name string) *stages.Metric {
-	if k == stages.Timer {
-		if f := n.table.Family(name); f != nil {
-			return f
-		}
+	if f := n.table.Family(name); f != nil && k == stages.Timer {
+		return f
 	}
 	return n.noRoom[k]
 }
@@ -185,18 +183,12 @@ func (g *Groups) sweepCell(c *cell) {
 	var others cell
 	c.stages = slices.DeleteFunc(c.stages, func(s entry[stageSums]) bool {
 		if s.metric.Overflows {
-			s.sums.durations.read(&g.content)
-			g.overflow.Stages += s.sums.unfinished
-			for _, n := range g.content.Counts {
-				g.overflow.Stages += n
-			}
 			others.stages.at(0, g.names.isOther[stages.Timer]).merge(&s.sums)
 		}
 		return s.metric.Overflows
 	})
 	c.counters = slices.DeleteFunc(c.counters, func(t entry[Sum]) bool {
 		if t.metric.Overflows {
-			g.overflow.Counters = addSaturated(g.overflow.Counters, t.sums.Lo|-min(t.sums.Hi, 1))
 			others.addCounter(0, g.names.isOther[stages.Counter], t.sums)
 		}
 		return t.metric.Overflows

@@ -35,13 +35,13 @@ func (s *sums) add(o sums) error {
 
 // Restore gives empty groups the width of slices and the overflow of saved
 // groups. It fails if these are invalid. [Groups.Insert] adds the saved groups.
-func (g *Groups) Restore(width int64, o Overflow) error {
+func (g *Groups) Restore(width int64, overflow uint64) error {
 	factor := width / g.width
 	if width <= 0 || width != g.width*factor || bits.OnesCount64(uint64(factor)) != 1 {
 		return fmt.Errorf("the width of the slices is %d ns: it must be %d ns, doubled any number of times", width, g.width)
 	}
-	g.width, g.overflow = width, o
-	return g.sums.add(sums{counts: addSaturated(o.Decisions, o.Stages)})
+	g.width, g.overflow = width, overflow
+	return g.sums.add(sums{counts: overflow})
 }
 
 // Insert adds slices of a saved group. It fails if no decisions can have these
@@ -85,7 +85,7 @@ func (g *Groups) Insert(x *Group) error {
 	g.put(to)
 	g.fit()
 	g.sweep()
-	return checkName(x.Key, "")
+	return checkName(x.Key)
 }
 
 // restoreCell copies s into an empty cell. It fails if no decisions can have
@@ -99,43 +99,36 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 	if err := sum.add(sums{counts: decisions}); err != nil {
 		return err
 	}
-	before := ""
 	c.stages = make(list[stageSums], len(s.Stages))
 	for i := range s.Stages {
 		stage, to := &s.Stages[i], &c.stages[i].sums
 		timers := addSaturated(stage.Durations.Count(), stage.Unfinished)
-		if err := cmp.Or(checkName(stage.Name, before), sum.add(sums{counts: timers})); err != nil {
+		if err := cmp.Or(checkName(stage.Name), sum.add(sums{counts: timers})); err != nil {
 			return err
 		}
 		if stage.Took().Less(stage.Self) {
 			return fmt.Errorf("stage %.80q took less time than its self time", stage.Name)
 		}
-		before, c.stages[i].metric = stage.Name, g.metricOf(stages.Timer, stage.Name)
+		c.stages[i].metric = g.metricOf(stages.Timer, stage.Name)
 		to.unfinished, to.covered = stage.Unfinished, stage.Took().minus(stage.Self)
 		to.durations.restore(&stage.Durations)
 	}
-	before = ""
 	for _, counter := range s.Counters {
-		if err := cmp.Or(checkName(counter.Name, before), sum.add(sums{raised: counter.Total})); err != nil {
+		if err := cmp.Or(checkName(counter.Name), sum.add(sums{raised: counter.Total})); err != nil {
 			return err
 		}
 		if counter.Total == (Sum{}) {
 			return fmt.Errorf("counter %.80q is 0", counter.Name)
 		}
-		before = counter.Name
 		c.counters = append(c.counters, entry[Sum]{g.metricOf(stages.Counter, counter.Name), counter.Total})
 	}
 	return nil
 }
 
-// checkName returns an error if name cannot be a key, a stage or a counter, or
-// if it is not after the name before it in a list.
-func checkName(name, before string) error {
-	switch {
-	case name == "" || len(name) > stages.MaxName || !utf8.ValidString(name):
+// checkName returns an error if name cannot be a key, a stage or a counter.
+func checkName(name string) error {
+	if name == "" || len(name) > stages.MaxName || !utf8.ValidString(name) {
 		return fmt.Errorf("invalid name %.80q: it must have 1 to %d bytes of UTF-8", name, stages.MaxName)
-	case name <= before:
-		return errors.New("stages or counters are not in the order of their names")
 	}
 	return nil
 }

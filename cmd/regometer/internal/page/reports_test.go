@@ -143,7 +143,7 @@ func hostile(t testing.TB) *report.Report {
 		r.Slowest = append(r.Slowest, report.SlowDecision{Key: text, ID: text, Time: r.From, Outcome: 77, Took: 1, Place: place})
 	}
 	r.Inputs.Repeats.LeftOut = 3
-	r.Overflow = groupby.Overflow{Decisions: 1, Stages: 1, Counters: 1}
+	r.Overflow = 1
 	return r
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 )
 
@@ -146,10 +145,10 @@ func saidByOPA(what, advice string, kinds ...logread.Problem) func(*Report) Find
 }
 
 func keysBeyond(r *Report) string {
-	if r.Overflow == (groupby.Overflow{}) {
+	if r.Overflow == 0 {
 		return ""
 	}
-	return fmt.Sprintf("There was no room for all names: group `other` has %s, and there may be a stage or a counter `other`. "+
+	return fmt.Sprintf("There was no room for all keys: group `other` has %s. "+
 		"Select fewer paths with `--path`, or group by something with fewer values with `--by`. "+
-		"If ids are part of paths, pass them in the input.", text.Plural(r.Overflow.Decisions, "decision"))
+		"If ids are part of paths, pass them in the input.", text.Plural(r.Overflow, "decision"))
 }

@@ -25,7 +25,7 @@ type Report struct {
 	// counters nor stages. Slices returns both.
 	Total    Group
 	slices   func() []groupby.Slice // returns Slices; nil stands for those of Total
-	Overflow groupby.Overflow
+	Overflow uint64                 // decisions without a group of their own
 	// Revisions are the bundle revisions, over all groups, in the order of
 	// their first decisions.
 	Revisions []Revision

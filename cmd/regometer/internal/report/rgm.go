@@ -39,9 +39,9 @@ type savedHead struct {
 }
 
 type savedTable struct {
-	Table    string           `json:"table"`
-	Width    int64            `json:"width"`
-	Overflow groupby.Overflow `json:"overflow"`
+	Table    string `json:"table"`
+	Width    int64  `json:"width"`
+	Overflow uint64 `json:"overflow"`
 }
 
 // savedSlice is each other line: a slice of time of a group. The first one has

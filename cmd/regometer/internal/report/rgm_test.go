@@ -192,7 +192,6 @@ func TestLoadErrors(t *testing.T) {
 		{`[1,0,0,0,0,0]`, `[18446744073709551616,1,0,0,0,0]`, "range"},
 		{`[1,0,0,0,0,0]`, `[1.5,0,0,0,0,0]`, "1.5"},
 		{`"count":1}],"begin"`, `"count":0}],"begin"`, "no decisions"},
-		{stageJSON, stageJSON + "," + stageJSON, "order of their names"},
 		{`"stage":"rego_query_eval",`, ``, "invalid name"},
 		{`"self":1000000000`, `"self":1000000001`, "less time"},
 		{`"sum":1000000000`, `"sum":1000000001`, "sum"},
