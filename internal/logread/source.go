@@ -45,6 +45,7 @@ type source struct {
 type lineState struct {
 	column int  // the width of the white space that begins the line
 	within bool // white space does not begin the line any more
+	opened bool // a list begins in it
 	skips  bool // the rest of the line is of no interest
 }
 
@@ -179,7 +180,7 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	case c == '[' && !(s.within && s.isArray()):
 		switch opens(text[i:], "{]\n", s.isAll(text[i:], end)) {
 		case done:
-			s.depth, s.within, s.comma = 1, true, false
+			s.depth, s.within, s.opened, s.comma = 1, true, true, false
 			return i + 1, true
 		case more:
 			return i, false
@@ -404,7 +405,7 @@ func (s *source) breakOff(kind Problem, text []byte, length int) {
 	}
 	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && s.depth > 0
 	s.broken, s.skips, s.comma = s.column+1, true, false
-	if s.document {
+	if s.opened || s.document {
 		s.depth, s.document = 0, false
 	}
 }

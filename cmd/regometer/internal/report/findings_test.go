@@ -67,7 +67,7 @@ var ruleTests = []struct {
 	{"uploads_failed", lossReport(logread.UploadFailed, 2, started), []string{"`upload_failed` 2, from 2026"}},
 	{"events_large", largeReport(uploadLimit), nil},
 	{"events_large", largeReport(uploadLimit + 1), []string{"of path `rbac/allow`, has 200 KB (input 85.0 %, nd_builtin_cache 12.5 %), and 32.8 KB after compression", "Of 1,000 decisions, 3 have more"}},
-	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = 1 }), []string{"group `other` has 1 decision, "}},
+	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = 1 }), []string{"group `other` has 1 decision. "}},
 	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 1, LeftOut: 2, repeats: occurrences{1, 0, 1e9}} }), []string{
 		"include 1 repeat, with the id, time and path of another decision, from 1970-01-01 00:00:00 to 1970-01-01 00:00:01 UTC. Without the repeats there are 999. To",
 	}},

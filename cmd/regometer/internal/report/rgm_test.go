@@ -89,7 +89,7 @@ func TestMergeErrors(t *testing.T) {
 
 // The JSON of a saved report with one decision, by its parts.
 const (
-	tableJSON = `"width":120000000000,"overflow":{"decisions":0,"stages":0,"counters":0}}`
+	tableJSON = `"width":120000000000,"overflow":0}`
 	small     = `{"by":"path","inputs":{"files":1,"bytes":2,"decisions":3,"other_lines":4,"problems":[],` +
 		`"repeats":{"count":0,"left_out":0,"reused_ids":0,"sample":0,"without_id":0},` +
 		`"gaps":{"without_time":0,"without_duration":0,"with_unreadable_metric":0,"with_hidden_result":0,"with_a_gap":0,"not_selected_without_time":0}},` +
@@ -207,7 +207,7 @@ func TestLoadErrors(t *testing.T) {
 		{`[0,1]`, `7`, "unmarshal JSON number into"},
 		{`340282366920938463463}`, `0}`, "is 0"},
 		{`340282366920938463463}`, `170141183460469231731687303715884105728}`, "too large"},
-		{`"decisions":0`, `"decisions":9223372036854775808`, "too large"},
+		{`"overflow":0`, `"overflow":9223372036854775808`, "too large"},
 		{`:4503599627370496`, `:4503599627370497`, "2^52"},
 		{`"with_a_gap":0`, `"with_a_gap":-1`, "a total of the inputs is -1"},
 		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
