@@ -60,18 +60,20 @@ const (
 
 // What memberBlocks says: the last key's line, in bytes; the index behind its
 // value, or 0 if no member was whole; the fields that were seen, also before,
-// and those that are plain; and the number of listed members.
+// and those that are plain; the number of listed members; and whether the last
+// of them is not whole.
 const (
 	memberLine = iota
 	memberEnd
 	memberSeen
 	memberPlain
 	memberFound
+	memberOpen
 	memberWords
 )
 
 // foundMember is a listed member. Of an event, it has the key's line in bytes,
-// where the key and the value begin, and where the value ends. Of
+// where the key and the value begin, and where the value ends, if it is whole. Of
 // metrics, it has the line, where the value begins, and the number in two halves,
 // or -1.
 type foundMember [4]uint32
@@ -134,7 +136,7 @@ func (l *keyLines) guess(text []byte, i int, before *key) *key {
 // read returns the members that memberBlocks lists. It begins with the key at i,
 // which follows another one.
 func (l *keyLines) read(text []byte, i int, before *key, newlines bool, spans *[fieldCount]span) []foundMember {
-	l.state[memberLine], l.state[memberEnd] = uint64(before.line)*uint64(len(keyLine{})), 0
+	l.state[memberLine], l.state[memberEnd], l.state[memberOpen] = uint64(before.line)*uint64(len(keyLine{})), 0, 0
 	if i >= len(text) {
 		l.state[memberFound] = 0
 		return nil

@@ -170,53 +170,53 @@ func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 	if i = skipIn(text, i+1, p.checked); i < len(text) && text[i] == '}' {
 		return i + 1
 	}
-	at, isLast := &lines.start, false
+	at := &lines.start
 	for {
-		keyAt := i
+		keyAt, open := i, (*foundMember)(nil)
 		if hasBlocks {
-			if at, i = p.skim(lines, i, at, m); i > keyAt {
-				if keyAt, isLast = p.separator(i); isLast {
-					return keyAt
-				}
+			at, i, open = p.skim(lines, i, at, m)
+		}
+		if open != nil || i == keyAt {
+			var start int
+			if open != nil {
+				at, keyAt, start = lines.key(open[0]), int(open[1]), int(open[2])
+			} else if at, start = p.key(lines, i, at, m); start < 0 || start >= len(text) {
+				return -1
+			}
+			if m != nil {
+				i = m.member(text, at, start, p.checked)
+			} else {
+				i = p.member(at, keyAt, start)
+			}
+			if i < 0 {
+				return -1
 			}
 		}
-		var start int
-		if at, start = p.key(lines, keyAt, at, m); start < 0 || start >= len(text) {
+		i = skipIn(text, i, p.checked)
+		switch {
+		case i >= len(text):
 			return -1
-		} else if m != nil {
-			i = m.member(text, at, start, p.checked)
-		} else {
-			i = p.member(at, keyAt, start)
-		}
-		if i < 0 {
+		case text[i] == '}':
+			return i + 1
+		case text[i] != ',':
 			return -1
-		} else if i, isLast = p.separator(i); isLast {
-			return i
 		}
+		i = skipIn(text, i+1, p.checked)
 	}
 }
 
-// separator returns the index of the key behind a comma. Behind a brace, and if
-// there is neither, there is no key: it returns the index behind the brace, or -1.
-func (p *parser) separator(i int) (next int, isLast bool) {
-	text := p.json
-	if i = skipIn(text, i, p.checked); i < len(text) && text[i] == ',' {
-		return skipIn(text, i+1, p.checked), false
-	} else if i < len(text) && text[i] == '}' {
-		return i + 1, true
-	}
-	return -1, true
-}
-
-// skim reads members as far as memberBlocks does. It returns the last key and
-// the index behind its value.
-func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end int) {
+// skim reads members as far as memberBlocks does. It returns the last key, the
+// index behind its value, and the member that follows, if its value is open.
+func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end int, open *foundMember) {
 	spans := &p.values
 	if m != nil {
 		spans = nil
 	}
 	l.state[memberSeen], l.state[memberPlain] = uint64(p.seen), uint64(p.plain)
 	found := l.read(p.json, i, before, p.checked, spans)
+	if l.state[memberOpen] != 0 {
+		open, found = &found[len(found)-1], found[:len(found)-1]
+	}
 	if m != nil {
 		m.take(p.json, found, l)
 	} else {
@@ -231,9 +231,9 @@ func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end
 		}
 	}
 	if end = int(l.state[memberEnd]); end > 0 {
-		return l.key(uint32(l.state[memberLine])), end
+		return l.key(uint32(l.state[memberLine])), end, open
 	}
-	return before, i
+	return before, i, open
 }
 
 // member reads a member whose value begins at start. It returns the index behind
