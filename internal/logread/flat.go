@@ -89,7 +89,7 @@ func appendNested(dst, object []byte, present uint32) []byte {
 		}
 		head, rest := headOf(name)
 		if head < 0 || present>>heads[head].field&1 != 0 {
-			dst = appendMember(dst, name, jsonOf(fieldOf(name), value))
+			dst = appendMember(dst, name, objectIn(jsonOf(fieldOf(name), value)))
 			return
 		}
 		if string(value) == `""` || string(value) == "null" { // a cell without a value

@@ -3,7 +3,41 @@
 
 package logread
 
-import "strings"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// otlpValue returns a value as OTLP writes it.
+func otlpValue(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "{}"
+	case string:
+		return `{"stringValue":` + quoted(v) + `}`
+	case bool:
+		return fmt.Sprintf(`{"boolValue":%t}`, v)
+	case json.Number:
+		if strings.Contains(v.String(), ".") {
+			return `{"doubleValue":` + v.String() + `}`
+		}
+		return `{"intValue":"` + v.String() + `"}`
+	case []any:
+		var list []string
+		for _, e := range v {
+			list = append(list, otlpValue(e))
+		}
+		return `{"arrayValue":{"values":[` + strings.Join(list, ",") + `]}}`
+	}
+	var pairs []string
+	for key, value := range v.(map[string]any) {
+		pairs = append(pairs, `{"key":`+quoted(key)+`,"value":`+otlpValue(value)+`}`)
+	}
+	slices.Sort(pairs)
+	return `{"kvlistValue":{"values":[` + strings.Join(pairs, ",") + `]}}`
+}
 
 // wrap returns lines of the events between two texts.
 func (s sample) wrap(before, after string) string {
@@ -39,27 +73,33 @@ func (s sample) formats() map[string]string {
 	journal := `{"__CURSOR":"s=1;i=2","__REALTIME_TIMESTAMP":"1767323045678901","_HOSTNAME":"h","_PID":"7","PRIORITY":"6","MESSAGE":`
 	kubernetes := `,"kubernetes":{"pod_name":"opa-1","labels":{"app":"opa"},"annotations":{"last-applied":"{\"metrics\":{}}"}}}`
 	return map[string]string{
-		"Filebeat, interleaved":        pods(`{"message":`, `,"kubernetes":{"pod":{"name":"`),
-		"Azure, records":               `{"records":[` + list(s.text(`{"category":"kube","properties":{"log":`, `}}`)) + `]}`,
-		"CloudWatch":                   cloudWatch,
-		"CloudWatch, strings":          pretty(`[` + list(s.text("", "")) + `]`),
-		"CloudWatch, rows in a line":   `[` + list(s.text(`[1767323045600,`, `]`)) + "]\n",
-		"CloudWatch Insights":          pretty(insights),
-		"Elasticsearch, search":        hits,
-		"Firehose":                     strings.ReplaceAll(firehose, "},{\"id\"", "}]}{\"logEvents\":[{\"id\""),
-		"Fluent Bit, both":             s.each(func(e string) string { return `{"log":` + quoted(e) + `,"log_processed":` + e + kubernetes + "\n" }),
-		"Fluent Bit, stdout":           s.text(`[0] kube.opa: [[1767323045.600000000, {}], {"stream"=>"stdout", "log"=>`, `}]`),
-		"Fluent Bit, pretty":           eachLine(prettyLines, func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + kubernetes + "\n" }),
-		"GCP, CSV":                     csv(at+"Z,opa,", "timestamp,resource.labels.pod_name,jsonPayload"),
-		"journald, json":               s.text(journal, `}`),
-		"journald, short":              eachLine(s.ndjson(), prefixed("Jan 02 03:04:05 host opa[7]: ")),
-		"journald, short, pretty":      eachLine(prettyLines, prefixed("Jan 02 03:04:05 host opa[7]: ")),
-		"journald, short-iso":          eachLine(s.ndjson(), prefixed(at+"+0000 host opa[7]: ")),
-		"JSON text sequence":           eachLine(s.ndjson(), prefixed("\x1e")),
-		"logcli, default":              eachLine(s.ndjson(), prefixed(at+`Z {app="opa", pod="x"} `)),
-		"logfmt":                       s.text(`ts=`+at+`Z level=info msg=`, ` app=opa`),
-		"Loki, API":                    loki,
-		"OTLP":                         otlp,
+		"Filebeat, interleaved":      pods(`{"message":`, `,"kubernetes":{"pod":{"name":"`),
+		"Azure, records":             `{"records":[` + list(s.text(`{"category":"kube","properties":{"log":`, `}}`)) + `]}`,
+		"CloudWatch":                 cloudWatch,
+		"CloudWatch, strings":        pretty(`[` + list(s.text("", "")) + `]`),
+		"CloudWatch, rows in a line": `[` + list(s.text(`[1767323045600,`, `]`)) + "]\n",
+		"CloudWatch Insights":        pretty(insights),
+		"Elasticsearch, search":      hits,
+		"Firehose":                   strings.ReplaceAll(firehose, "},{\"id\"", "}]}{\"logEvents\":[{\"id\""),
+		"Fluent Bit, both":           s.each(func(e string) string { return `{"log":` + quoted(e) + `,"log_processed":` + e + kubernetes + "\n" }),
+		"Fluent Bit, stdout":         s.text(`[0] kube.opa: [[1767323045.600000000, {}], {"stream"=>"stdout", "log"=>`, `}]`),
+		"Fluent Bit, pretty":         eachLine(prettyLines, func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + kubernetes + "\n" }),
+		"GCP, CSV":                   csv(at+"Z,opa,", "timestamp,resource.labels.pod_name,jsonPayload"),
+		"journald, json":             s.text(journal, `}`),
+		"journald, short":            eachLine(s.ndjson(), prefixed("Jan 02 03:04:05 host opa[7]: ")),
+		"journald, short, pretty":    eachLine(prettyLines, prefixed("Jan 02 03:04:05 host opa[7]: ")),
+		"journald, short-iso":        eachLine(s.ndjson(), prefixed(at+"+0000 host opa[7]: ")),
+		"JSON text sequence":         eachLine(s.ndjson(), prefixed("\x1e")),
+		"logcli, default":            eachLine(s.ndjson(), prefixed(at+`Z {app="opa", pod="x"} `)),
+		"logfmt":                     s.text(`ts=`+at+`Z level=info msg=`, ` app=opa`),
+		"Loki, API":                  loki,
+		"OTLP":                       otlp,
+		"OTLP, key-value list": s.each(func(e string) string {
+			return `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":` + otlpValue(parsed(e)) + `}]}]}]}` + "\n"
+		}),
+		"OTLP, attributes": s.each(func(e string) string {
+			return `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[{"key":"app","value":{}},{"key":"log","value":` + otlpValue(parsed(e)) + `}]}]}]}]}` + "\n"
+		}),
 		"Splunk, export":               s.text(`{"preview":false,"offset":0,"result":{"host":"h","_raw":`, `}}`),
 		"stern":                        eachLine(s.ndjson(), prefixed("opa-6f opa ")),
 		"stern, colors":                eachLine(s.ndjson(), prefixed("\x1b[32mopa-6f\x1b[0m \x1b[92mopa\x1b[0m ")),

@@ -138,7 +138,8 @@ const mostKeys = 64
 // be broken all the same. The object must be much shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
 	end = p.parseMembers(text)
-	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || p.begins(fieldMetrics, '"') || p.begins(fieldLabels, '"')); p.flattened {
+	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
+	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
 		checked := p.checked
 		p.nested = appendNested(p.nested[:0], text[:end], p.present)
 		p.checked = true

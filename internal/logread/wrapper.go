@@ -187,6 +187,10 @@ func (f *finder) readObject(p *parser, n nesting, text []byte) {
 // readArray looks for events in the elements of an array. If some of them are
 // plain text or numbers, the array is a row of a table, and not a list.
 func (f *finder) readArray(value, name []byte, n nesting) {
+	if object := objectIn(value); object[0] == '{' {
+		f.readValue(object, name, true, n)
+		return
+	}
 	if n = n.deeper(); n.tooDeep() {
 		return
 	}
