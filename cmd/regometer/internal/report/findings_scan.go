@@ -194,7 +194,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if c.begins && c.ends {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
-	same, said, advice := "", "", ""
+	same := ""
 	if c.kind == slow {
 		same = " of the same paths"
 	}
@@ -202,6 +202,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if c.timed() {
 		others = "those" + same + " at other times"
 	}
+	var said, advice string
 	if f.Rule = slower; c.kind == slow {
 		said, advice = s.sayTimes(c, &f, what, others)
 	} else {
