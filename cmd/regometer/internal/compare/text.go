@@ -148,7 +148,7 @@ func (c *Comparison) claim() string {
 	}
 	if few := count(c.Decisions, TooLittle) + count(c.Stages, TooLittle); few > 0 {
 		claim += "Not judged, for lack of data: " + text.Plural(few, "row") +
-			". Compare longer logs, or look closer at fewer rows: see `--path`."
+			". Compare longer logs, whose decisions have times, or look closer at fewer rows: see `--path`."
 	}
 	return strings.TrimSpace(claim)
 }
