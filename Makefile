@@ -208,7 +208,7 @@ vulncheck: ## Look up the modules' dependencies in Go's database of vulnerabilit
 # them from GitHub. They go to a module cache of their own, and other modules come
 # from the user's.
 define released
-[ -n "$(VERSION)" ] || { echo "say which version: VERSION=v0.1.0" >&2; exit 1; }; \
+[[ "$(VERSION)" =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ ]] || { echo "say which version: VERSION=v0.1.0" >&2; exit 1; }; \
 temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
 export GOPROXY="file://$$($(GO) env GOMODCACHE)/cache/download,$$($(GO) env GOPROXY)" GOWORK=off \
 	GOMODCACHE="$$temp/modules" GOFLAGS='-trimpath -modcacherw' GOPRIVATE=$(OWN) GIT_CONFIG_COUNT=1 \
@@ -219,7 +219,8 @@ endef
 # a tag after those that it requires. bench is not published, but requires others.
 .PHONY: release
 release: ## Commit and tag all modules as VERSION, each with the checksums of those that it requires
-	@$(released); edits=(-fmt); for module in . prom opa cmd/regometer bench; do \
+	@$(released); [ -z "$$(git status --porcelain)" ] || { echo "commit or remove what git status shows" >&2; exit 1; }; \
+	edits=(-fmt); for module in . prom opa cmd/regometer bench; do \
 		$(GO) mod edit -C "$$module" "$${edits[@]}"; $(GO) mod tidy -C "$$module"; \
 		path=$${module#.}; tag=$${path:+$$path/}$(VERSION); path=$(OWN)$${path:+/$$path}; \
 		git commit -q --all --allow-empty -m "Release $$tag"; git tag "$$tag"; \

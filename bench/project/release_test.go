@@ -66,8 +66,9 @@ func checkedRelease(t *testing.T) *release {
 	r.env = []string{"GIT_AUTHOR_NAME=check", "GIT_AUTHOR_EMAIL=check", "GIT_COMMITTER_NAME=check", "GIT_COMMITTER_EMAIL=check"}
 	_, initErr := r.run(t.Context(), "copy", "git", "init", "-q")
 	_, stageErr := r.run(t.Context(), "copy", "git", "add", "--all", ".")
+	_, commitErr := r.run(t.Context(), "copy", "git", "commit", "-q", "-m", "check")
 	_, makeErr := r.run(t.Context(), "copy", "make", "release", "VERSION="+checkedVersion)
-	if err := errors.Join(err, addErr, copyErr, initErr, stageErr, makeErr); err != nil {
+	if err := errors.Join(err, addErr, copyErr, initErr, stageErr, commitErr, makeErr); err != nil {
 		t.Fatal(err)
 	}
 	r.env = append(r.env, "GOWORK=off", "GOFLAGS=-trimpath -modcacherw", "GOMODCACHE="+filepath.Join(temp, "modules"),

@@ -87,8 +87,9 @@ func widen(first, last *int64, time int64) {
 	*last = max(*last, time)
 }
 
-// Merge adds the data of o. It fails if the two differ in their grouping. Afterwards o must not be used, and x must not be used after an
-// error. Files of the same name count twice.
+// Merge adds the data of o. It fails if the two differ in their grouping.
+// Afterwards o must not be used, and x must not be used after an error. Files of
+// the same name count twice.
 func (x *Data) Merge(o *Data) error {
 	if x.by != o.by {
 		return fmt.Errorf("one is grouped by %s, the other by %s: make both with the same --by", x.by, o.by)

@@ -56,8 +56,8 @@ func find(r *Report) []Finding {
 	return found
 }
 
-// rules are sorted by importance: first what went wrong, then where the time
-// goes, then what the log itself lacks. docs/report.md describes them.
+// rules are sorted by importance: first what went wrong, then what is usual in
+// operation, then what the log itself lacks. docs/report.md describes them.
 var rules = []rule{
 	{"interrupted", Fault, 0, say(interrupted)},
 	{PartlyRead, Fault, 0, say(partlyRead)},

@@ -46,15 +46,13 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	revision, begin := revisionSlower(r)
 	for i := 0; i < len(clusters); i++ {
 		c := &clusters[i]
-		// What comes back again and again is one finding.
-		others := slices.DeleteFunc(slices.Clone(clusters[i+1:]), c.isLike)
-		if n := len(clusters) - i - 1 - len(others); n >= 2 {
-			c.again, clusters = n, append(clusters[:i+1], others...)
+		// What comes back again and again is one finding, and so is what several
+		// paths have at the same time.
+		if like, others := split(clusters[i+1:], c.isLike); len(like) >= 2 {
+			c.again, clusters = len(like), append(clusters[:i+1], others...)
 		}
-		// And so is what several paths have at the same time.
-		beside := slices.DeleteFunc(slices.Clone(clusters[i+1:]), func(o cluster) bool { return !s.isBeside(c, &o) })
-		if len(beside) >= 2 {
-			c.beside, clusters = beside, append(clusters[:i+1], slices.DeleteFunc(clusters[i+1:], func(o cluster) bool { return s.isBeside(c, &o) })...)
+		if beside, others := split(clusters[i+1:], func(o cluster) bool { return s.isBeside(c, &o) }); len(beside) >= 2 {
+			c.beside, clusters = beside, append(clusters[:i+1], others...)
 		}
 		if c.kind == shifted && slices.ContainsFunc(clusters, func(o cluster) bool { return o.kind == repeated && s.explains(&o, c) }) {
 			continue
@@ -78,6 +76,18 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		found = append(found, s.findMissing(r), rateFell(r))
 	}
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Text == "" })
+}
+
+// split returns the clusters that are something, and the others.
+func split(clusters []cluster, is func(cluster) bool) (found, others []cluster) {
+	for _, c := range clusters {
+		if is(c) {
+			found = append(found, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return found, others
 }
 
 // isLike reports whether two clusters differ only in their times, but for the

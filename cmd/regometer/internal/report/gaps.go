@@ -174,8 +174,14 @@ func partlyRead(r *Report) string {
 	if r.Total.Decisions == 0 || part+unread <= gapShare {
 		return ""
 	}
-	finding := fmt.Sprintf("%s of %s could be read only in part. Figures and rules leave out what is missing.",
-		text.Count(g.Any+g.Unplaced), text.Plural(r.Total.Decisions+uint64(g.Unplaced), "decision"))
+	finding := "The report has only a part of the log."
+	if g.Any > 0 {
+		finding = fmt.Sprintf("%s of %s could be read only in part. Figures and rules leave out what is missing.",
+			text.Count(g.Any), text.Plural(r.Total.Decisions, "decision"))
+	}
+	if g.Unplaced > 0 {
+		finding += fmt.Sprintf(" %s have no readable time, so that `--since` and `--until` do not select them.", text.Plural(g.Unplaced, "other decision"))
+	}
 	if problems != "" {
 		finding += " Other decisions could not be read: " + problems + "."
 	}

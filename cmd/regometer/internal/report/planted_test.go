@@ -136,6 +136,26 @@ func TestHealthyTraffic(t *testing.T) {
 	}
 }
 
+// Queries that are compiled again and again are a fault, though they begin with a
+// bundle. Servers that come and go are none.
+func TestSeverity(t *testing.T) {
+	t.Parallel()
+	storm := faultNamed("all decisions compile after a bundle")
+	s := newSceneOf(storm.name, 30_000)
+	if found := s.find(t, s.plant(storm, storm.sizes[0].value)); !slices.ContainsFunc(found, func(f report.Finding) bool { return f.Rule == "compiles_rose" && f.Severity == report.Fault }) {
+		t.Errorf("a storm of compilations is no fault: %+v", found)
+	}
+	for _, h := range healthyScenes {
+		if strings.HasPrefix(h.name, "servers come") {
+			s := newSceneOf(h.name, 60_000)
+			h.shape(s, rand.New(rand.NewPCG(s.seed, 3)))
+			if found := s.find(t); !slices.ContainsFunc(found, func(f report.Finding) bool { return f.Rule == "server_missing" && f.Severity == report.Info }) {
+				t.Errorf("servers that come and go are a fault, or not missing: %+v", found)
+			}
+		}
+	}
+}
+
 // In a log of one day, an outcome that follows the hour is no fault, and a step
 // beside it is one.
 func TestOneDay(t *testing.T) {
