@@ -69,6 +69,7 @@ func TestProblems(t *testing.T) {
 		"several in a line":        {"59 <1> " + whole + "59 <1> " + whole + "\ntime=x decision_id=d metrics=\"map[timer_a_ns:1]\"\n", "d", []string{"unknown_form at 1", "unknown_form at 2"}, 0},
 		"export, cut":              {`{"hits":{"total":3,"hits":[` + whole + ",\n{\"_source\":" + whole + "}," + broken, "dd", []string{"truncated at 2"}, 0},
 		"export of strings, cut":   {`{"tables":[{"rows":[[1,` + quoted(whole) + `],[1,` + quoted(broken)[:30], "d", []string{"truncated at 1"}, 0},
+		"journald, no text":        {`{"MESSAGE":null,"__REALTIME_TIMESTAMP":"1"}` + "\n" + `{"__REALTIME_TIMESTAMP" : "1", "MESSAGE" : [ 123, 27 ]}` + "\n" + `{"MESSAGE":"x","__REALTIME_TIMESTAMP":"1"}`, "", []string{"no_text at 1", "no_text at 2"}, 3},
 		"strings, cut":             {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,6 +50,7 @@ const (
 	LineTime       Problem = "line_time"       // no valid timestamp; the time is that of OPA's line
 	WrapperTime    Problem = "wrapper_time"    // nor a time of OPA's line; it is that of a text around the event
 	NoZone         Problem = "no_zone"         // a time without a zone, which is read as UTC
+	NoText         Problem = "no_text"         // an entry of journald without its text, or with numbers for its bytes
 	Logged         Problem = "logged_event"    // an event in a line of a logger, which does not count
 )
 

@@ -5,6 +5,7 @@ package logread
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
@@ -285,11 +286,18 @@ func isCut(line []byte) bool {
 	return open || bytes.IndexByte(line, '{') >= 0 && (bytes.Contains(line, []byte(`decision_id"`)) || bytes.Contains(line, []byte(`"timer_`)))
 }
 
+// noText is in an entry of which journalctl -o json has left out a text of more
+// than 4,096 bytes, or has written one that it takes for binary as its bytes.
+var noText = regexp.MustCompile(`"MESSAGE"\s*:\s*(null|\[)`)
+
 // noteOther counts the lines of text, from the current one on, among the other
 // lines of the file, each at most once.
 func (s *source) noteOther(text []byte, lines int) {
 	r, first := s.reader, s.line()
 	r.keepFirst(text)
+	if bytes.Contains(text, []byte("__REALTIME_TIMESTAMP")) && noText.Match(text) {
+		s.problem(NoText)
+	}
 	last := first + int64(lines) - 1
 	if !s.isFile() {
 		last = min(last, max(first, s.last))

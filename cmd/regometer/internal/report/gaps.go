@@ -92,7 +92,7 @@ func (in *Inputs) Unread() (problems string, partly bool) {
 func (in *Inputs) unread() (names string, part float64) {
 	lost := []logread.Problem{Damaged, Shortened, Unclosed, Unreadable, refused}
 	_, files := in.problems(lost...)
-	names, all := in.problems(append(lost, logread.InvalidJSON, logread.UnknownForm, logread.Truncated, logread.TooLong)...)
+	names, all := in.problems(append(lost, logread.InvalidJSON, logread.UnknownForm, logread.Truncated, logread.TooLong, logread.NoText)...)
 	return names, max(float64(files.Count), Ratio(uint64(all.Count), uint64(in.Decisions+all.Count)))
 }
 
@@ -184,6 +184,9 @@ func partlyRead(r *Report) string {
 	}
 	if problems != "" {
 		finding += " Other decisions could not be read: " + problems + "."
+	}
+	if names, _ := r.Inputs.problems(logread.NoText); names != "" {
+		finding += " Write journald's log again with `journalctl --all`."
 	}
 	for _, g := range r.gaps() {
 		if !strings.Contains(finding, g.remedy) {
