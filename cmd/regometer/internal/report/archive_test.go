@@ -203,7 +203,7 @@ func TestRefused(t *testing.T) {
 		"\x02\x21\x4c\x18":        "lz4 -dc FILE | regometer report -",
 		"PAR1\x15\x04\x15":        "is a Parquet file: run duckdb -c \"COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)\" | regometer report -",
 		"SQLite format 3\x00\x10": "an SQLite database: run sqlite3 -json FILE", "12345678DUCK\x40\x00\x00\x00": "a DuckDB database: run duckdb -readonly FILE",
-		"Obj\x01\x04": "avro-tools tojson FILE | regometer report -", "LPKSHHRH\x00": "journalctl --file FILE -o json | regometer report -", "ARROW1\x00\x00": "an Arrow file: ",
+		"Obj\x01\x04": "avro-tools tojson FILE | regometer report -", "LPKSHHRH\x00": "journalctl --all --file FILE -o json | regometer report -", "ARROW1\x00\x00": "an Arrow file: ",
 		zstdMagic + window(28):                "zstd -dc --long=31 FILE | regometer report -",
 		string(gzipped("7z\xbc\xaf\x27\x1c")): "unpack the outer one",
 	} {

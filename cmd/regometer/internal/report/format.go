@@ -58,7 +58,7 @@ var magics = []struct {
 	{"", "duckdb", "a DuckDB database: run duckdb -readonly FILE -c \"COPY TABLE TO '/dev/stdout' (FORMAT json)\" | regometer report -"},
 	{"Obj\x01", "avro", "an Avro file: run avro-tools tojson FILE | regometer report -"},
 	{"ARROW1\x00\x00", "arrow", "an Arrow file: write its rows as lines of JSON, and name that file"},
-	{"LPKSHHRH", "journal", "a file of systemd's journal: run journalctl --file FILE -o json | regometer report -"},
+	{"LPKSHHRH", "journal", "a file of systemd's journal: run journalctl --all --file FILE -o json | regometer report -"},
 }
 
 // headSize is the size of the beginning that formatOf needs.
