@@ -55,7 +55,7 @@ func TestCandidates(t *testing.T) {
 // A store may flatten an event.
 func TestFlattened(t *testing.T) {
 	t.Parallel()
-	const outcomes = "p allowed 5"
+	const outcomes, evil = "p allowed 5", `{"decision_id":"e","path":"evil","metrics":{}}`
 	checkAnswers(t, `{"decision_id":"d","path":"p",%s}`, "%s", map[string]string{
 		`"result":true,"metrics.timer_a_ns":5`: outcomes, `"result":"true","metrics_timer_a_ns":"5"`: outcomes, `"result.allow":true,"metrics.timer_a_ns":5`: outcomes,
 		`"result_allow":"true","metrics.timer_a_ns":5,"metrics.counter_b":null,"metrics.counter_c":""`: outcomes, `"result.response.allowed":true,"metrics":{"timer_a_ns":5}`: outcomes,
@@ -63,6 +63,9 @@ func TestFlattened(t *testing.T) {
 		`"error.code":"eval_conflict_error","metrics.timer_a_ns":5`: "p error 5", `"error_message":"","result":"false","metrics.timer_a_ns":5`: "p denied 5", `"error":"","result":"false","metrics.timer_a_ns":5`: "p denied 5",
 		`"result":"yes","metrics.timer_a_ns":5`: "p result 5", `"erased":"[\"/result\"]","result":"true","metrics.timer_a_ns":5`: "p hidden 5", `"result":"true","labels":"{"`: "p allowed; no_metrics at 1",
 		`"result":true,"timer_a_ns":"5"`: outcomes, `"result":"true","metrics":[{"key":"timer_a_ns","value":"5"}]`: outcomes, `"result":"true","metrics":[{"key":"timer_a_ns"}]`: "p allowed; no_metrics at 1",
+		// Underscores, Splunk's lists, and the lists in Elasticsearch's "fields".
+		`"result_score":7,"metrics_timer_a_ns":5`: "p result 5", `"result_code":7,"metrics":{"timer_a_ns":5}`: "p undefined 5",
+		`"result.deny{}":"no","metrics.timer_a_ns":"5"`: "p denied 5", `"result.deny{}":["no","not"],"metrics.timer_a_ns":"5"`: "p denied 5",
 		`"result":"null","metrics.timer_a_ns":5`: "p undefined 5", `"result":"","metrics.timer_a_ns":5`: "p undefined 5",
 		`"result":"true","metrics":{"timer_a_ns":5}`: "p result 5", // OPA's result may be this string
 	})
@@ -73,10 +76,14 @@ func TestFlattened(t *testing.T) {
 	})
 	// Nulls are missing, also at the end. A prefix is no name of arbitrary data.
 	checkAnswers(t, "%s", "%s", map[string]string{
-		`{"decision_id":"d","path":"p","metrics":{},"result.allow":true,"error.code":null}`:                                     "p allowed",
-		`{"opa.input.decision_id":"e","opa.input.path":"evil","opa.decision_id":"d","opa.path":"p","opa.metrics.timer_a_ns":5}`: "p undefined 5",
-		`{"@decision_id":"d","@path":"p","@input.decision_id":"e","@input.path":"evil","@metrics.timer_a_ns":5}`:                "p undefined 5",
-		`{"opa.input.decision_id":"e","opa.input.path":"evil"}`:                                                                 "", `{"input.decision_id":"e","input.path":"evil"}`: "",
+		`{"decision_id":"d","path":"p","metrics":{},"result.allow":true,"error.code":null}`:                                       "p allowed",
+		`{"opa.input.decision_id":"e","opa.input.path":"evil","opa.decision_id":"d","opa.path":"p","opa.metrics.timer_a_ns":5}`:   "p undefined 5",
+		`{"@decision_id":"d","@path":"p","@input.decision_id":"e","@input.path":"evil","@metrics.timer_a_ns":5}`:                  "p undefined 5",
+		`{"fields":{"decision_id":["d"],"path":["p"],"result":[true],"metrics.timer_a_ns":[5],"input.x":[` + quoted(evil) + `]}}`: "p allowed 5",
+		`{"fields":{"decision_id":["d"],"path":["p/deny"],"result":["no"],"metrics.timer_a_ns":[5]}}`:                             "p/deny denied 5",
+		`{"fields":{"decision_id":["d","e"],"path":["p"],"metrics.timer_a_ns":[5]}}`:                                              "",
+		`{"input.x":` + quoted(evil) + `,"log_input_x":[` + quoted(evil) + `],"result.x":` + quoted(evil) + `,"log":"x"}`:         "",
+		`{"opa.input.decision_id":"e","opa.input.path":"evil"}`:                                                                   "", `{"input.decision_id":"e","input.path":"evil"}`: "",
 		`{"decision_id":"d","query":"data.users","result.0.x":true,"metrics":{}}`: "(query) result", `{"decision_id":"d","query":"data.users","result":"[]","metrics":"{}"}`: "(query) undefined",
 		`{"decision_id":"d","query":"data.users","result":"x","metrics":{}}`: "(query) result",
 	})

@@ -6,6 +6,7 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,8 +31,9 @@ var heads = [...]struct {
 }
 
 // headOf returns the index of the head of a flattened member's key, and the rest
-// of the key, or -1.
-func headOf(name []byte) (head int, rest []byte) {
+// of the key, or -1. isFlat says that the object has flattened metrics, and so
+// any member of a result.
+func headOf(name []byte, isFlat bool) (head int, rest []byte) {
 	if slices.ContainsFunc(heads[0].begins, func(s string) bool { return hasPrefix(name, s) }) {
 		return 0, name // a metric in a column of its own
 	}
@@ -40,7 +42,7 @@ func headOf(name []byte) (head int, rest []byte) {
 		if !ok || len(rest) < 2 {
 			continue
 		}
-		if rest[0] == '.' || rest[0] == '_' && slices.ContainsFunc(heads[i].begins, func(s string) bool { return hasPrefix(rest[1:], s) }) {
+		if rest[0] == '.' || rest[0] == '_' && (isFlat && heads[i].field == fieldResult || slices.ContainsFunc(heads[i].begins, func(s string) bool { return hasPrefix(rest[1:], s) })) {
 			return i, rest[1:]
 		}
 	}
@@ -63,9 +65,12 @@ const separators = "._@:-$"
 // dataNames are parts of the names of members with arbitrary data.
 var dataNames = [][]byte{[]byte("input"), []byte("result"), []byte("custom"), []byte("builtin"), []byte("context"), []byte("req_"), []byte("resp_"), []byte("body")}
 
+// flatInput matches the key of a member of an input.
+var flatInput = regexp.MustCompile(`(?:^|[\W_])input[._]`)
+
 // isFlat reports whether a key shows that an object may be a flattened event.
 func isFlat(name []byte) bool {
-	head, _ := headOf(name)
+	head, _ := headOf(name, false)
 	return head >= 0 || outerOf(name) != nil
 }
 
@@ -73,21 +78,31 @@ func isFlat(name []byte) bool {
 // the fields of the object, which go before flattened members.
 func appendNested(dst, object []byte, present uint32) []byte {
 	var outer []byte
-	eachField(object, func(key, _ []byte) {
-		if o := outerOf(key[1 : len(key)-1]); o != nil && outer == nil {
+	hasMetrics, hasLists := false, false
+	eachField(object, func(key, value []byte) {
+		name := key[1 : len(key)-1]
+		if o := outerOf(name); o != nil && outer == nil {
 			outer = o
 		}
+		head, _ := headOf(name, false)
+		hasMetrics = hasMetrics || head == 0
+		hasLists = hasLists || fieldOf(name) == fieldDecisionID && value[0] == '['
 	})
 	var inner []byte
 	var members [len(heads)][]byte
 	dst = append(dst, '{')
 	eachField(object, func(key, value []byte) {
-		name := key[1 : len(key)-1]
+		name, isList := bytes.CutSuffix(key[1:len(key)-1], []byte("{}"))
+		if isList && value[0] != '[' { // Splunk writes a list of one as its element
+			value = slices.Concat([]byte{'['}, value, []byte{']'})
+		} else if hasLists {
+			value = onlyElement(name, value)
+		}
 		if rest, ok := bytes.CutPrefix(name, outer); ok && outer != nil {
 			inner = appendMember(inner, rest, value)
 			return
 		}
-		head, rest := headOf(name)
+		head, rest := headOf(name, hasMetrics)
 		if head < 0 || present>>heads[head].field&1 != 0 {
 			dst = appendMember(dst, name, objectIn(jsonOf(fieldOf(name), value)))
 			return
@@ -116,6 +131,17 @@ func appendNested(dst, object []byte, present uint32) []byte {
 		dst = appendObject(dst, bytes.TrimRight(outer, separators), inner)
 	}
 	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
+}
+
+// onlyElement returns the element of a list of one, as which Elasticsearch's
+// "fields" have each value. A result of one text more likely was a list.
+func onlyElement(name, value []byte) []byte {
+	var elements [][]byte
+	EachElement(value, func(e []byte) { elements = append(elements, e) })
+	if len(elements) != 1 || elements[0][0] == '"' && bytes.HasPrefix(name, []byte("result")) {
+		return value
+	}
+	return elements[0]
 }
 
 // appendMember appends a member of an object, and a comma.

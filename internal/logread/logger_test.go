@@ -70,6 +70,8 @@ func TestInventedByClient(t *testing.T) {
 		"long input":           {before + long + invented + after + "\n" + event1 + "\n", 1, 1},
 		"long wrapper":         {`{"hits":[` + long + `{"level":"info","a":[` + long + `1],"msg":"x"},` + event1 + "]}\nx\n]\n" + event1 + "\n", 2*maxLength/len(invented) + 1, 1},
 		"long and deep":        {strings.Repeat(`{"hits":`, 2*maxLevels) + "[" + long + "1]" + strings.Repeat("}", 2*maxLevels) + "\n" + event1 + "\n", 1, 1},
+		"logcli, labels":       {`2026-01-02T03:04:05Z {input_x=` + quoted(invented) + `, pod="x"} ` + event1 + "\n", 1, 0},
+		"Fluent Bit":           {`[0] opa: [[1.0, {}], {"input"=>{"user"=>"x", "text"=>` + quoted(invented) + "}}]\n" + event1 + "\n", 1, 1},
 		"no event":             {`{"level":"info","msg":"{\"decision_id\":\"x\"}"}` + "\n[INFO] {\"labels\":{},\"metrics\":{}}\n" + event1 + "\n", 1, 0},
 		"long, CRI":            {strings.Repeat(inCRI("P", `{"decision_id":"d2","input":"`+strings.Repeat("x", maxLength/8)), 16) + inCRI("F", after) + inCRI("F", event1), 1, 8}, // in maxLength
 	} {

@@ -69,8 +69,11 @@ func fieldOf(key []byte) field {
 	if f, ok := fields[string(key)]; ok {
 		return f
 	}
-	if isFlat(key) {
+	switch {
+	case isFlat(key):
 		return fieldFlat
+	case flatInput.Match(key):
+		return fieldData
 	}
 	return fieldNone
 }

@@ -105,6 +105,11 @@ func isClosing(text []byte) bool {
 	return len(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\x1b[0m")), " \t\r\n\"')>;")) == 0
 }
 
+// dataBefore matches a line up to a value of arbitrary data: of a member that
+// logcli has extracted, as input_user=, or within one that Fluent Bit has, as
+// "input"=>{"user"=>.
+var dataBefore = regexp.MustCompile(`(?:` + string(bytes.Join(dataNames, []byte{'|'})) + `)(?:[\w.-]*=$|\w*"=>)`)
+
 // quotation returns the text in the quotation that begins at i, if it is of an
 // object and a value of logfmt or of Fluent Bit's standard output, a field of
 // CSV, or the whole line, also as an element of an array. Otherwise it returns
@@ -114,7 +119,7 @@ func quotation(line []byte, i int) (text []byte) {
 	case hasPrefix(rest, `""`):
 		cells, _ := cutCells(line[i:], ',')
 		return cells[0]
-	case hasPrefix(rest, `\"`) && (i == 0 || line[i-1] == '=' || hasPrefix(line[max(i-2, 0):], "=>")):
+	case hasPrefix(rest, `\"`) && (i == 0 || line[i-1] == '=' || hasPrefix(line[max(i-2, 0):], "=>")) && !dataBefore.Match(line[:i]):
 		if text, end := decodeString(nil, line, i); end > 0 && (i > 0 || isClosing(bytes.TrimPrefix(line[end:], []byte{','}))) {
 			return text
 		}

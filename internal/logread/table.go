@@ -46,7 +46,7 @@ func tableOf(line []byte) *table {
 				t.names[i] = name
 			}
 			f, outer := fieldOf(name), outerOf(name)
-			head, _ := headOf(name)
+			head, _ := headOf(name, false)
 			if t.outer == nil {
 				t.outer = outer
 			}

@@ -140,7 +140,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 // waits. The fields of an event do not.
 func (f *finder) mayHold(p *parser, m member, inEvent bool) bool {
 	field := m.key.field
-	if field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
+	if field == fieldFlat || field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
 		return false
 	}
 	value := p.json[m.start:m.end]
