@@ -105,9 +105,8 @@ func TestFixesOfReleases(t *testing.T) {
 			if err := applySteps(dir, p.steps); err != nil {
 				t.Fatal(err)
 			}
-			c := gotool.Command{Dir: dir, Env: []string{"CGO_ENABLED=0", "GOGC=400"}, Args: []string{"build", "-mod=mod", "-buildvcs=false", "-trimpath", "./v1/runtime", "./v1/sdk"}}
-			if out, err := c.Output(t.Context()); err != nil {
-				t.Errorf("%v\n%s", err, out)
+			for _, problem := range checkTypes(t, gotool.Command{Dir: dir, Args: []string{"-mod=mod", "./v1/runtime", "./v1/sdk"}}) {
+				t.Error(problem)
 			}
 		})
 	}
