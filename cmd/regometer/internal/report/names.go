@@ -88,6 +88,51 @@ func (n *names) add(name hashed, time int64, o outcome.Outcome) {
 	}
 }
 
+// lateNames adds decisions to names that are many, many at a time. A look-up
+// waits for memory, and the processor waits for several of them at once.
+type lateNames struct {
+	to      *names
+	waiting []lateName
+	text    []byte // of their names
+	near    int32 // without a use, the compiler would leave out what flush reads
+}
+
+type lateName struct {
+	hash    uint64
+	time    int64
+	end     int // of the name in text
+	outcome outcome.Outcome
+}
+
+// add adds a decision of a name.
+func (l *lateNames) add(name hashed, time int64, o outcome.Outcome) {
+	const most = 128
+	l.text = append(l.text, name.text...)
+	if l.waiting = append(l.waiting, lateName{name.hash, time, len(l.text), o}); len(l.waiting) == most {
+		l.flush()
+	}
+}
+
+// flush adds the decisions that wait. The first two loops only read what the
+// last one needs. No branch depends on what they read, so they do not wait for it.
+func (l *lateNames) flush() {
+	for i := 0; i < len(l.waiting) && len(l.to.slots) > 0; i++ {
+		l.near ^= l.to.slots[l.to.home(l.waiting[i].hash)].number
+	}
+	for i := range l.waiting {
+		if n := l.to.find(l.waiting[i].hash); n >= 0 {
+			l.near ^= int32(l.to.sums[n].First)
+		}
+	}
+	start := 0
+	for i := range l.waiting {
+		d := &l.waiting[i]
+		l.to.add(hashed{l.text[start:d.end], d.hash}, d.time, d.outcome)
+		start = d.end
+	}
+	l.waiting, l.text = l.waiting[:0], l.text[:0]
+}
+
 // merge adds the names of o.
 func (n *names) merge(o *names) {
 	if n.limit-1 > o.limit-1 {

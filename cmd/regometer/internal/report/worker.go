@@ -30,6 +30,7 @@ type worker struct {
 	named      int      // bytes of memory that the numbers take
 	sampleNext int      // the size of the sample at which it needs a look at the limit
 
+	clients lateNames
 	// wholes has the numbers in sum.whole, and measures those of the event.
 	wholes   []int32
 	measures []logread.Measure
@@ -52,7 +53,7 @@ func newWorker(r *reading) *worker {
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
 		reading: r, keysOf: keysOf, isKeyed: strings.Contains(r.By, ":"), buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
-		sum: sum,
+		sum: sum, clients: lateNames{to: sum.clients},
 	}
 	if r.Each != nil {
 		w.each = r.Each(func(metric int32) string { return w.names[metric] }, w.place)
@@ -144,7 +145,7 @@ func (w *worker) add(e *logread.Event) {
 	}
 	server, client := hashText(e.Labels), hashText(withoutPort(e.RequestedBy))
 	w.sum.servers.add(server, e.Time, e.Outcome)
-	w.sum.clients.add(client, e.Time, e.Outcome)
+	w.clients.add(client, e.Time, e.Outcome)
 	if w.sum.paths != nil {
 		w.sum.paths.Add(e.Path, e.Time, e.Outcome, e.Code, nil)
 	}
