@@ -46,27 +46,26 @@ func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
 // nestedBlocks returns the index behind the object or array that begins at i, by
-// blocks of 64 bytes. It returns -1 if a newline comes before, unless newlines
-// are allowed, and 0 if room bytes of text are too few, or if a backslash comes
-// before that is not in a string.
+// blocks of 64 bytes. It returns 0 if room bytes of text are too few, or if a
+// newline comes before, or a backslash that is not in a string.
 //
 // It finds strings as simdjson does (Langdale, Lemire: Parsing Gigabytes of
 // JSON per Second, 2019), and counts brackets by block. Its limit is memory,
 // which it asks for ahead.
 //
 //go:noescape
-func nestedBlocks(text *byte, i, room int, newlines bool) (end int)
+func nestedBlocks(text *byte, i, room int) (end int)
 
 // memberBlocks reads members of an object from the key at i on. A key must have
 // followed the one before. A value must be a plain string, true, false, an
 // integer of at most 16 digits, or what nestedBlocks can skip. Only a comma or a
-// brace may be behind a number, blanks and, if they are allowed, newlines behind
-// a comma, and one blank behind a colon. A member must end before n, though
-// memberBlocks may look at room bytes of text.
+// brace may be behind a number, blanks behind a comma, and one blank behind a
+// colon. A member must end before n, though memberBlocks may look at room bytes
+// of text.
 //
 // It stops before any other member, and before a field that was seen. It stops
 // at an object to read, which it lists as not whole. It writes the places of fields to spans. If spans is nil, the object
 // is metrics, and all members are listed.
 //
 //go:noescape
-func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)
+func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, found *[mostFound]foundMember, state *[memberWords]uint64)

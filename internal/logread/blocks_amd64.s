@@ -45,18 +45,13 @@ GLOBL bytes<>(SB), RODATA|NOPTR, $8
 #define BACKSLASH Y13
 #define NEWLINE Y14
 
-// START fills the registers that nested needs. If newlines are allowed, a
-// backslash stands for them.
-#define START(NEWLINES, LABEL) \
-	FILL(1, QUOTE)                \
-	FILL(2, BACKSLASH)            \
-	FILL(3, TWO)                  \
-	FILL(6, NEWLINE)              \
-	VPCMPEQB X15, X15, X15        \
-	CMPB     NEWLINES, $0         \
-	JEQ      LABEL                \
-	VMOVDQA  BACKSLASH, NEWLINE   \
-LABEL:
+// START fills the registers that nested needs.
+#define START \
+	FILL(1, QUOTE)     \
+	FILL(2, BACKSLASH) \
+	FILL(3, TWO)       \
+	FILL(6, NEWLINE)   \
+	VPCMPEQB X15, X15, X15
 
 // nested returns in BX the index behind the value at AX of the text at SI, whose
 // room is R8. See nestedBlocks. It keeps SI, DI, R8 and R11.
@@ -111,6 +106,7 @@ brackets:
 	ANDQ       AX, CX
 	ANDQ       AX, R15
 	ANDQ       AX, R12             // backslashes where none may be
+	ORQ        R13, R12
 	POPCNTQ    R15, AX
 	CMPQ       AX, R14
 	JGE        ends
@@ -118,8 +114,6 @@ brackets:
 next:
 	TESTQ   R12, R12
 	JNZ     unknown
-	TESTQ   R13, R13
-	JNZ     broken
 	SUBQ    AX, R14
 	POPCNTQ CX, CX
 	ADDQ    CX, R14
@@ -142,8 +136,6 @@ end:
 	BLSMSKQ R15, DX
 	TESTQ   DX, R12
 	JNZ     unknown
-	TESTQ   DX, R13
-	JNZ     broken
 	TZCNTQ  R15, R15
 	LEAQ    1(BX)(R15*1), BX
 	RET
@@ -152,17 +144,9 @@ unknown:
 	XORL BX, BX
 	RET
 
-broken:
-	MOVQ $-1, BX
-	RET
-
 rare:
 	MASK(BACKSLASH, R12)
 	MASK(NEWLINE, R13)
-	VPCMPEQB NEWLINE, BACKSLASH, Y4
-	VPTEST   Y4, Y4
-	JZ       escapes
-	XORL     R13, R13              // newlines are allowed
 
 escapes:
 	// Take out the quotes behind an odd number of backslashes.
@@ -173,14 +157,14 @@ escapes:
 	SHRQ  $63, R10                 // is the first byte of the next block?
 	JMP   brackets
 
-// func nestedBlocks(text *byte, i, room int, newlines bool) (end int)
-TEXT ·nestedBlocks(SB), NOSPLIT, $0-40
+// func nestedBlocks(text *byte, i, room int) (end int)
+TEXT ·nestedBlocks(SB), NOSPLIT, $0-32
 	MOVQ text+0(FP), SI
 	MOVQ i+8(FP), AX
 	MOVQ room+16(FP), R8
-	START(newlines+24(FP), start)
+	START
 	CALL nested<>(SB)
-	MOVQ BX, end+32(FP)
+	MOVQ BX, end+24(FP)
 	VZEROUPPER
 	RET
 
@@ -200,20 +184,20 @@ DATA shift<>+16(SB)/8, $0x0706050403020100
 DATA shift<>+24(SB)/8, $0x0f0e0d0c0b0a0908
 GLOBL shift<>(SB), RODATA|NOPTR, $32
 
-// func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, newlines bool, found *[mostFound]foundMember, state *[memberWords]uint64)
+// func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, found *[mostFound]foundMember, state *[memberWords]uint64)
 //
 // SI text, R8 its room, AX and BX where a value begins and ends
 // DX lines, R11 the last key's line, as an index of bytes, R10 those that may come
 // R9 spans, DI where the next member that is found goes
 // R14 the fields that were seen, R15 those that are plain
-TEXT ·memberBlocks(SB), NOSPLIT, $48-72
+TEXT ·memberBlocks(SB), NOSPLIT, $48-64
 	MOVQ text+0(FP), SI
 	MOVQ i+8(FP), AX
 	MOVQ room+24(FP), R8
 	MOVQ lines+32(FP), DX
 	MOVQ spans+40(FP), R9
-	MOVQ found+56(FP), DI
-	MOVQ state+64(FP), CX
+	MOVQ found+48(FP), DI
+	MOVQ state+56(FP), CX
 	MOVQ (8*const_memberLine)(CX), R11
 	MOVQ (8*const_memberSeen)(CX), R14
 	MOVQ (8*const_memberPlain)(CX), R15
@@ -222,12 +206,14 @@ TEXT ·memberBlocks(SB), NOSPLIT, $48-72
 	FILL(5, LAST)
 	MOVQ $0, end-8(SP)
 	MOVQ $0, open-48(SP)
-	START(newlines+48(FP), member)
+	START
+
+member:
 	LEAQ 160(AX), CX               // a key, a blank, a value and what is behind
 	CMPQ CX, R8
 	JGT  stop
 	CMPB (SI)(AX*1), $0x20
-	JLS  blank
+	JEQ  blank
 	VMOVDQU (SI)(AX*1), Y0
 	VMOVDQU 32(SI)(AX*1), Y1
 	MOVQ R11, line-16(SP)
@@ -249,13 +235,6 @@ other:
 	JMP  key
 
 blank:
-	JEQ  skipped
-	CMPB (SI)(AX*1), $0x0a
-	JNE  stop
-	CMPB newlines+48(FP), $0
-	JEQ  stop
-
-skipped:
 	INCQ AX
 	JMP  member
 
@@ -328,7 +307,7 @@ metric:
 note:
 	MOVQ BX, end-8(SP)
 	MOVQ R11, line-16(SP)
-	MOVQ found+56(FP), CX
+	MOVQ found+48(FP), CX
 	ADDQ $16, DI
 	ADDQ $(16*(const_mostFound-1)), CX
 	CMPQ DI, CX
@@ -433,7 +412,7 @@ open:
 	ADDQ $16, DI
 
 stop:
-	MOVQ state+64(FP), CX
+	MOVQ state+56(FP), CX
 	MOVQ end-8(SP), BX
 	MOVQ line-16(SP), R11
 	MOVQ open-48(SP), AX
@@ -442,7 +421,7 @@ stop:
 	MOVQ AX, (8*const_memberOpen)(CX)
 	MOVQ R14, (8*const_memberSeen)(CX)
 	MOVQ R15, (8*const_memberPlain)(CX)
-	SUBQ found+56(FP), DI
+	SUBQ found+48(FP), DI
 	SHRQ $4, DI
 	MOVQ DI, (8*const_memberFound)(CX)
 	VZEROUPPER
@@ -472,9 +451,7 @@ TEXT ·unescapeBlocks(SB), NOSPLIT, $0-56
 	MOVQ kept+32(FP), R9
 	LEAQ -64(DI)(R12*1), R12
 	LEAQ -64(SI)(R8*1), R8
-	FILL(1, QUOTE)
-	FILL(2, BACKSLASH)
-	FILL(6, NEWLINE)
+	START
 	XORL R10, R10
 
 loop:

@@ -13,8 +13,8 @@ func unescapeBlocks(*byte, int, *byte, int, *[257]uint64) (written, read int) {
 	panic("there are no blocks")
 }
 
-func memberBlocks(*byte, int, int, int, *keyLine, *[fieldCount]span, bool, *[mostFound]foundMember, *[memberWords]uint64) {
+func memberBlocks(*byte, int, int, int, *keyLine, *[fieldCount]span, *[mostFound]foundMember, *[memberWords]uint64) {
 	panic("there are no blocks")
 }
 
-func nestedBlocks(*byte, int, int, bool) int { panic("there are no blocks") }
+func nestedBlocks(*byte, int, int) int { panic("there are no blocks") }

@@ -63,13 +63,6 @@ func TestBoundary(t *testing.T) {
 		checkBoundary(t, of("stderr", "{\"a\":[\n")+strings.Repeat(of("stdout", whole), patience-4)+of("stderr", whole)+
 			strings.Repeat(of("stdout", whole), 6)+of("stderr", "]}\n")+strings.Repeat(of("stdout", whole), lines))
 	}
-	for name, text := range events.containers() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			checkBoundary(t, text)
-			checkBoundary(t, text+"\n"+strings.Repeat(text, 3))
-		})
-	}
 }
 
 // Texts are put together of pieces that leave a reader in all kinds of states.

@@ -4,7 +4,6 @@
 package logread
 
 import (
-	"bytes"
 	"hash/maphash"
 	"math/bits"
 	"slices"
@@ -18,17 +17,9 @@ import (
 type candidate struct {
 	identity uint64
 	richness int
-	text     []byte
-	checked  bool     // as the parser's
+	text     []byte   // a copy, since the strings of other members are decoded into the same memory
 	times    [][]byte // see Reader.times
 	line     int64
-}
-
-// addCandidate adds the event that p has parsed. It copies the text, since the
-// strings of other members are decoded into the same memory.
-func (f *finder) addCandidate(p *parser, n nesting, text []byte) {
-	c := candidate{identity: identify(p), richness: p.richness(n), text: bytes.Clone(text), checked: p.checked, times: copyAll(nil, f.times), line: f.record.line}
-	f.candidates = append(f.candidates, c)
 }
 
 // copyAll returns copies of texts, in the memory of dst. Nothing may be appended
@@ -91,7 +82,7 @@ func (f *finder) merge(start, from int) {
 func (f *finder) deliverCandidates() {
 	p, times := &f.parsers[len(f.parsers)-1], f.times
 	for _, c := range f.candidates {
-		p.checked, f.times = c.checked, slices.Clip(c.times)
+		f.times = slices.Clip(c.times)
 		p.parse(c.text)
 		f.reader.deliver(p, c.text, c.line)
 	}

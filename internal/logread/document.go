@@ -3,19 +3,25 @@
 
 package logread
 
+import "bytes"
+
 // An export may be one JSON document that is longer than an event may be, such
 // as the answer to a search, or is cut. The reader does not collect it. It opens
 // the document, and reads the values in it one by one.
+
+// longestHead limits where in a document the long member may begin, in bytes.
+const longestHead = 1 << 20
 
 // openDocument opens the object at the beginning of text, and reports whether
 // it has done so. It opens only an object that a member of an export makes
 // long: any other one may be an event, or turn out to be a line of a logger.
 func (s *source) openDocument(p *parser, text []byte) bool {
 	const ofOthers = 1<<fieldDecisionID | 1<<fieldLabels | 1<<fieldMetrics | 1<<fieldLevel | 1<<fieldMsg
-	p.checked = true
-	p.parse(text)
+	head := bytes.Clone(text[:min(len(text), longestHead)])
+	joinLines(head)
+	p.parse(head)
 	isLong := p.cut == fieldHits || p.cut == fieldResult && p.has(fieldExport)
-	if !isLong || p.present&ofOthers != 0 || text[p.cutAt] == '"' || s.inBrackets().tooDeep() {
+	if !isLong || p.present&ofOthers != 0 || head[p.cutAt] != '{' && head[p.cutAt] != '[' || s.inBrackets().tooDeep() {
 		return false
 	}
 	s.depth, s.document, s.within = s.depth+1, true, true

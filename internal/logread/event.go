@@ -36,21 +36,18 @@ type Event struct {
 	DecisionID, RequestedBy, Revision []byte // with escapes resolved
 	TraceID, SpanID                   []byte // of OpenTelemetry, with escapes resolved
 	RequestID                         uint64 // "req_id", which counts requests of a server, or 0
-	// Labels and Bundles are the JSON objects as they are in the text, or nil.
-	// Label and BundleRevisions look into them.
+	// Labels and Bundles are JSON as it is in the text, or nil. Label and
+	// BundleRevisions look into them.
 	Labels, Bundles []byte
-	// RuleLabels is the JSON list as it is in the text, or nil: the labels of the
-	// rules that took part in the decision. OPA takes them from annotations.
+	// RuleLabels is JSON as it is in the text, or nil: a list of the labels of
+	// the rules that took part in the decision. OPA takes them from annotations.
 	RuleLabels []byte
 
 	// Measures are the timers and counters that are 64-bit integers of 0 or
 	// more, each once. The first of a repeated metric counts.
 	Measures []Measure
-	// HasMetrics reports whether the event has a "metrics" object.
-	HasMetrics bool
 
 	of, revisions []byte // what BundleRevisions has returned for some bundles
-	rare          bool   // a field that few events have is set
 }
 
 // NoTime is the time of a decision for which a log has no valid time.
@@ -64,23 +61,14 @@ type Measure struct {
 
 // Label returns the value of a label, with escapes resolved, or nil.
 func (e *Event) Label(name string) []byte {
-	if value := Field(e.Labels, name); value != nil && value[0] == '"' {
-		return Meaning(value)
-	}
-	return nil
+	return textOf(fieldIn(e.Labels, name))
 }
 
 // EachLabel calls f with each label, in the order of the text, with escapes
 // resolved. The value is nil if it is not a string. The last of a repeated
 // label counts.
 func (e *Event) EachLabel(f func(name, value []byte)) {
-	eachField(e.Labels, func(key, v []byte) {
-		var value []byte
-		if v[0] == '"' {
-			value = Meaning(v)
-		}
-		f(Meaning(key), value)
-	})
+	eachField(e.Labels, func(key, value []byte) { f(Meaning(key), textOf(value)) })
 }
 
 // Field returns the value of a member of a JSON object, or of an element of a
@@ -110,7 +98,7 @@ func fieldIn(text []byte, name string) (value []byte) {
 // Meaning returns a string with its escapes resolved, and other JSON as it is.
 func Meaning(value []byte) []byte {
 	if value[0] == '"' {
-		value, _, _ = unquote(nil, value)
+		value, _ = unquote(value)
 	}
 	return value
 }

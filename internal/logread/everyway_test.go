@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"reflect"
 	"regexp"
@@ -95,14 +94,15 @@ func spread(r *rand.Rand, text string) string {
 }
 
 // readEveryWay reads texts, forth and back, as each kind of processor does. All
-// results are the same, in whatever two pieces the text comes, whatever was read
-// before, to its end or not, whatever is behind the text, and whatever was at
-// its place.
+// results are the same, in whatever pieces the text comes, whatever was read
+// before, to its end or not, whatever is behind the text, whatever was at its
+// place, and whether the reader forgets numbers.
 func readEveryWay(t *testing.T, texts ...string) (want []result) {
 	t.Helper()
 	eachProcessor(func(processor string) {
 		var c collector
 		reader := NewReader(c.options())
+		c.forget = reader.Forget
 		var given []byte
 		r := rand.New(rand.NewPCG(uint64(len(texts[0])), 1))
 		for i := range 2 * len(texts) {
@@ -124,6 +124,12 @@ func readEveryWay(t *testing.T, texts ...string) (want []result) {
 			}
 		}
 	})
+	for i, text := range texts {
+		most := max([]int{1, 50, 2000}[len(text)%3], len(text)/100) // few parts take less time
+		if got := readParts(text, randomParts(uint64(len(text)), most)); !reflect.DeepEqual(got, want[i]) {
+			t.Fatalf("%q in parts\n%+v\nwant\n%+v", text, got, want[i])
+		}
+	}
 	return want
 }
 
@@ -180,13 +186,4 @@ func TestBrokenEveryWay(t *testing.T) {
 	if problems < 1500 {
 		t.Errorf("only %d problems", problems)
 	}
-}
-
-// So they do with all containers, also where the same one had no event.
-func TestContainersEveryWay(t *testing.T) {
-	var texts []string
-	for text := range maps.Values(events.containers()) {
-		texts = append(texts, strings.NewReplacer("decision_id", "decision_no", "metrics", "metrono").Replace(text), text)
-	}
-	readEveryWay(t, texts...)
 }

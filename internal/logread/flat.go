@@ -175,7 +175,8 @@ func jsonOf(f field, value []byte) []byte {
 	case f < fieldResult || f >= fieldData && f != fieldCustom || value[0] != '"':
 		return value
 	}
-	if text, _, _ := unquote(nil, value); json.Valid(text) && text[0] != '"' {
+	if text, _ := unquote(value); json.Valid(text) && text[0] != '"' {
+		joinLines(text)
 		return bytes.TrimSpace(text)
 	}
 	return value

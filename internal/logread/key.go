@@ -13,8 +13,7 @@ type key struct {
 	field field
 	// For metrics.
 	counts bool   // it is a timer or a counter
-	asked  bool   // number is what Options.Metric says
-	number int32  // or negative
+	number int32  // what Options.Metric says
 	serial uint64 // of the object that had it last
 }
 
@@ -85,11 +84,10 @@ func (l *keyLines) reset() {
 	*l = keyLines{known: map[string]*key{}, keys: []*key{&l.start, otherKey}, lines: make([]keyLine, 2)}
 }
 
-// add adds a key, and gives it a line, unless it has a newline before its colon,
-// because most texts have one event a line.
+// add adds a key, and gives it a line if there is one.
 func (l *keyLines) add(k *key, name []byte) {
 	l.known[string(name)] = k
-	if n := len(l.keys); n < 256 && len(k.text) <= lineLength && strings.IndexByte(k.text, '\n') < 0 {
+	if n := len(l.keys); n < 256 && len(k.text) <= lineLength {
 		k.line = uint8(n)
 		line := keyLine{lineLength: byte(len(k.text)), lineField: byte(k.field)}
 		copy(line[lineMask:], strings.Repeat("\xff", copy(line[:], k.text)))
@@ -118,31 +116,12 @@ func (l *keyLines) follow(before, k *key) {
 // guess returns the key at i if it is one that has followed the key before, or
 // nil.
 func (l *keyLines) guess(text []byte, i int, before *key) *key {
-	next := l.lines[before.line][lineNext : lineNext+followers]
-	for j, line := range next {
-		if line == 0 {
-			break
-		}
-		if k := l.keys[line]; hasPrefix(text[i:], k.text) {
-			if j > 0 { // so that the most frequent one becomes the first
-				next[j-1], next[j] = line, next[j-1]
-			}
+	for _, line := range l.lines[before.line][lineNext : lineNext+followers] {
+		if k := l.keys[line]; line > 0 && hasPrefix(text[i:], k.text) {
 			return k
 		}
 	}
 	return nil
-}
-
-// read returns the members that memberBlocks lists. It begins with the key at i,
-// which follows another one.
-func (l *keyLines) read(text []byte, i int, before *key, newlines bool, spans *[fieldCount]span) []foundMember {
-	l.state[memberLine], l.state[memberEnd], l.state[memberOpen] = uint64(before.line)*uint64(len(keyLine{})), 0, 0
-	if i >= len(text) {
-		l.state[memberFound] = 0
-		return nil
-	}
-	memberBlocks(&text[0], i, len(text), cap(text), &l.lines[0], spans, newlines, &l.found, &l.state)
-	return l.found[:l.state[memberFound]]
 }
 
 // key returns the key of a line by its index in bytes.
@@ -153,14 +132,14 @@ func hasPrefix(text []byte, prefix string) bool {
 }
 
 // keyEnd returns the indexes behind the key at i and behind its colon, or -1.
-func keyEnd(text []byte, i int, lines bool) (end, colon int) {
+func keyEnd(text []byte, i int) (end, colon int) {
 	if i >= len(text) || text[i] != '"' {
 		return -1, -1
 	}
 	if end = stringEnd(text, i); end < 0 {
 		return -1, -1
 	}
-	if colon = skipIn(text, end, lines); colon >= len(text) || text[colon] != ':' {
+	if colon = skipBlanks(text, end); colon >= len(text) || text[colon] != ':' {
 		return -1, -1
 	}
 	return end, colon + 1

@@ -17,19 +17,14 @@ import (
 // decision.
 func (p *parser) isLogged() bool { return p.has(fieldLevel) && p.hasOtherMessage() }
 
-// level matches the level of a line in the text format, and fieldName the name
-// of one of its fields at the end of a text.
+// level matches the level of a line of OPA's logger with --log-format text, and
+// logged such a line. Indented lines with fields follow it. fieldName matches the
+// name of a field at the end of a text.
 var (
 	level     = regexp.MustCompile(`\[(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|PANIC|TRACE)\] `)
+	logged    = regexp.MustCompile("^" + level.String())
 	fieldName = regexp.MustCompile(`  [^ ].* = $`)
 )
-
-// isLogged reports whether a line begins as a line of OPA's logger with
-// --log-format text. Indented lines with fields follow it.
-func isLogged(line []byte) bool {
-	at := level.FindIndex(line[:min(len(line), len("[WARNING] "))])
-	return at != nil && at[0] == 0
-}
 
 // endsLogged reports whether a prefix that ends before an object has the level
 // of a line of a logger, or ends with the name of its field.
@@ -40,11 +35,8 @@ func endsLogged(prefix []byte) bool {
 // hasEvent reports whether a text in a line of a logger has the names of an
 // event's members, also within strings.
 func hasEvent(text []byte) bool {
-	if bytes.IndexByte(text, '{') < 0 {
-		return false
-	}
-	id, labels, metrics := bytes.Contains(text, []byte(`"decision_id`)), bytes.Contains(text, []byte(`"labels`)), bytes.Contains(text, []byte(`"metrics`))
-	target := bytes.Contains(text, []byte(`"path`)) || bytes.Contains(text, []byte(`"query`))
-	marked := labels || bytes.Contains(text, []byte("Decision Log"))
-	return id && (target || labels || metrics) || marked && metrics && target
+	has := func(word string) bool { return bytes.Contains(text, []byte(word)) }
+	target, metrics, labels := has(`"path`) || has(`"query`), has(`"metrics`), has(`"labels`)
+	isEvent := has(`"decision_id`) && (target || metrics || labels) || target && metrics && (labels || has("Decision Log"))
+	return isEvent && has("{")
 }

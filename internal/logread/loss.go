@@ -42,7 +42,7 @@ func (f *finder) noteLoss(p *parser, text []byte) {
 	}
 	message := p.text(fieldMsg)
 	if message == nil { // a shipper has renamed it
-		message = []byte(textOf(fieldIn(text, "message")))
+		message = textOf(fieldIn(text, "message"))
 	}
 	if string(p.optional(fieldLevel)) == `"info"` { // OPA says it as an error
 		return

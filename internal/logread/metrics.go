@@ -3,9 +3,7 @@
 
 package logread
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // metrics reads the object of an event's metrics.
 type metrics struct {
@@ -44,7 +42,11 @@ func (m *metrics) newKey(name []byte) *key {
 	if counts && (len(name) > longestMetric || m.total >= mostMetrics) {
 		m.problemIf(true, BadMetric)
 	} else if len(name) <= longestMetric && len(m.lines.known) < 2*mostMetrics {
-		return &key{line: otherLine, counts: counts}
+		k := &key{line: otherLine, counts: counts}
+		if counts {
+			k.number = m.ask(name)
+		}
+		return k
 	}
 	return otherKey
 }
@@ -62,20 +64,20 @@ func (m *metrics) take(text []byte, found []foundMember, l *keyLines) {
 		} else if value := int64(f[2]) | int64(f[3])<<32; value >= 0 {
 			m.measure(k, value, true)
 		} else {
-			m.member(text, k, int(f[1]), true)
+			m.member(text, k, int(f[1]))
 		}
 	}
 }
 
 // member reads the value at i, and returns the index behind it, or -1.
-func (m *metrics) member(text []byte, at *key, i int, checked bool) int {
+func (m *metrics) member(text []byte, at *key, i int) int {
 	if !at.counts {
-		return valueEnd(text, i, checked)
+		return valueEnd(text, i, true)
 	}
 	value, end := digits(text, i)
-	ok := end > i && end < len(text) && (text[end] == ',' || text[end] == '}' || isSpace(text[end])) && (text[i] != '0' || end == i+1)
+	ok := end > i && end < len(text) && (text[end] == ',' || text[end] == '}' || isBlank(text[end])) && (text[i] != '0' || end == i+1)
 	if !ok {
-		if end = valueEnd(text, i, checked); end < 0 {
+		if end = valueEnd(text, i, true); end < 0 {
 			return -1
 		}
 		if m.total < mostMetrics {
@@ -97,10 +99,6 @@ func (m *metrics) measure(at *key, value int64, ok bool) {
 		return
 	}
 	at.serial = m.serial
-	if !at.asked {
-		name, _, _ := unquote(nil, []byte(at.text[:stringEnd([]byte(at.text), 0)]))
-		at.number, at.asked = m.ask(name), true
-	}
 	if ok && at.number >= 0 {
 		m.measures = append(m.measures, Measure{Metric: at.number, Value: value})
 	}

@@ -23,7 +23,7 @@ func unwrap(value []byte) []byte {
 		})
 	}
 	if hasPrefix(value, `"`) {
-		value, _, _ = unquote(nil, value)
+		value, _ = unquote(value)
 	}
 	return value
 }

@@ -14,33 +14,32 @@ import (
 )
 
 // outcome returns the outcome of the decision by the rules of package outcome,
-// and the code of its error. query says that the decision is an ad-hoc query.
-func (p *parser) outcome(path []byte, query bool) (_ outcome.Outcome, code string) {
-	p.hidden = false
+// the code of its error, and whether a mask policy hides the outcome. query says
+// that the decision is an ad-hoc query.
+func (p *parser) outcome(path []byte, query bool) (o outcome.Outcome, code string, hidden bool) {
 	if p.has(fieldError) && !isEmpty(p.value(fieldError)) {
-		return p.judged(nil, p.value(fieldError))
+		o, code = p.judged(nil, p.value(fieldError))
+		return o, code, false
 	}
 	if query {
 		path = queryPath
 	}
 	const hiding = 1<<fieldErased | 1<<fieldMasked
-	if p.hidden = p.present&hiding != 0 && p.hides(p.judge.verdicts.Of(string(path)).IsHiddenBy); p.hidden {
-		return outcome.Neither, ""
+	if p.present&hiding != 0 && p.hides(p.judge.verdicts.Of(string(path)).IsHiddenBy) {
+		return outcome.Neither, "", true
 	}
-	if !p.has(fieldResult) {
-		return outcome.Undefined, ""
-	}
-	text := p.value(fieldResult)
-	if p.metrics.quoted {
+	text := p.optional(fieldResult)
+	if text != nil && p.metrics.quoted {
 		text = jsonOf(fieldResult, text)
 	}
-	if text == nil || text[0] == 'n' {
-		return outcome.Undefined, ""
+	switch {
+	case text == nil || text[0] == 'n':
+		return outcome.Undefined, "", false
+	case query && text[0] == '[':
+		return verdicts.OfQuery(meaning(text)), "", false
 	}
-	if query && text[0] == '[' {
-		return verdicts.OfQuery(meaning(text)), ""
-	}
-	return p.judged(path, text)
+	o, _ = p.judged(path, text)
+	return o, "", false
 }
 
 // A log has many decisions with the same path and result, or with the same
@@ -145,14 +144,14 @@ func (p *parser) hides(isOne func(pointer string) bool) (hides bool) {
 func failure(text []byte) (_ outcome.Outcome, code string) {
 	for depth := 0; len(text) > 0 && text[0] == '[' && depth < 3; depth++ {
 		text = text[skipSpace(text, 1):]
-		text = text[:max(0, valueEnd(text, 0, true))]
+		text = text[:max(0, valueEnd(text, 0, false))]
 	}
 	message := textOf(text)
-	code = codeOf(message)
+	code = codeOf(string(message))
 	if hasPrefix(text, "{") {
-		code, message = knownCode.FindString(textOf(fieldIn(text, "code"))), textOf(fieldIn(text, "message"))
+		code, message = string(knownCode.Find(textOf(fieldIn(text, "code")))), textOf(fieldIn(text, "message"))
 	}
-	return verdicts.OfError(code, message)
+	return verdicts.OfError(code, string(message))
 }
 
 // isEmpty reports whether a store may have written an error for none: an empty
@@ -163,12 +162,12 @@ func isEmpty(text []byte) bool {
 	return empty || string(text) == `""`
 }
 
-// textOf returns what a value means, or "" if it is not a string.
-func textOf(value []byte) string {
+// textOf returns what a value means, or nil if it is not a string.
+func textOf(value []byte) []byte {
 	if !hasPrefix(value, `"`) {
-		return ""
+		return nil
 	}
-	return string(Meaning(value))
+	return Meaning(value)
 }
 
 // codeOf returns the code of an error that is given as OPA prints it, or "":
@@ -209,13 +208,13 @@ func each(text []byte, do func(key, value []byte)) {
 	for i, more := 0, true; more; more = i < len(text) && text[i] == ',' {
 		var key []byte
 		if i = skipSpace(text, i+1); text[0] == '{' {
-			end, colon := keyEnd(text, i, true)
+			end, colon := keyEnd(text, i)
 			if end < 0 {
 				return
 			}
 			key, i = text[i:end], skipSpace(text, colon)
 		}
-		end := valueEnd(text, i, true)
+		end := valueEnd(text, i, false)
 		if end < 0 {
 			return
 		}

@@ -98,9 +98,6 @@ type parser struct {
 	members              []member         // that may hold an event
 	holdsMore            bool             // a member that is no field of an event may hold one
 	lines                keyLines
-	// checked says that a scanner has checked the grammar of the text, which
-	// may have several lines. If it is false, the parser stops at a newline.
-	checked bool
 	// If parse has failed, cutAt is where the broken value begins, and cut its
 	// field. cutAt is -1 if no value is broken.
 	cutAt int
@@ -108,12 +105,10 @@ type parser struct {
 
 	metrics  metrics
 	problems []Problem // of the event
-	scratch  []byte
 	clock    clock
 
 	judge  *judge
 	fields []namedValue // of a result
-	hidden bool         // a mask policy hides the outcome
 
 	query, queryPath []byte // the last query that may be a reference, and its path
 
@@ -136,18 +131,15 @@ type member struct {
 const mostKeys = 64
 
 // parse reads the object that text begins with, and returns the index behind
-// it. It returns -1 if the object does not end, is broken, or has a newline and
-// was not checked. A value that the parser skips may
-// be broken all the same. The object must be much shorter than 2 GiB: see span.
+// it. It returns -1 if the object is broken or does not end in its line. A value
+// that the parser skips may be broken all the same. The object must be much
+// shorter than 2 GiB: see span.
 func (p *parser) parse(text []byte) (end int) {
 	end = p.parseMembers(text)
 	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
 	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
-		checked := p.checked
 		p.nested = appendNested(p.nested[:0], text[:end], p.present)
-		p.checked = true
 		p.parseMembers(p.nested)
-		p.checked = checked
 	}
 	return end
 }
@@ -161,7 +153,6 @@ func (p *parser) parseMembers(text []byte) (end int) {
 	p.members, p.holdsMore = p.members[:0], false
 	p.metrics.begin()
 	p.problems = p.problems[:0]
-	p.scratch = p.scratch[:0]
 	p.decodedAt = -1
 	p.cut, p.cutAt = fieldNone, -1
 	return p.walk(&p.lines, 0, nil)
@@ -171,7 +162,7 @@ func (p *parser) parseMembers(text []byte) (end int) {
 // the index behind it, or -1. If m is not nil, they are metrics.
 func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 	text := p.json
-	if i = skipIn(text, i+1, p.checked); i < len(text) && text[i] == '}' {
+	if i = skipBlanks(text, i+1); i < len(text) && text[i] == '}' {
 		return i + 1
 	}
 	at := &lines.start
@@ -188,7 +179,7 @@ func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 				return -1
 			}
 			if m != nil {
-				i = m.member(text, at, start, p.checked)
+				i = m.member(text, at, start)
 			} else {
 				i = p.member(at, keyAt, start)
 			}
@@ -196,28 +187,30 @@ func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 				return -1
 			}
 		}
-		i = skipIn(text, i, p.checked)
-		switch {
-		case i >= len(text):
-			return -1
-		case text[i] == '}':
+		i = skipBlanks(text, i)
+		if i < len(text) && text[i] == '}' {
 			return i + 1
-		case text[i] != ',':
+		}
+		if i >= len(text) || text[i] != ',' {
 			return -1
 		}
-		i = skipIn(text, i+1, p.checked)
+		i = skipBlanks(text, i+1)
 	}
 }
 
 // skim reads members as far as memberBlocks does. It returns the last key, the
 // index behind its value, and the member that follows, if its value is open.
 func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end int, open *foundMember) {
+	if i >= len(p.json) {
+		return before, i, nil
+	}
 	spans := &p.values
 	if m != nil {
 		spans = nil
 	}
-	l.state[memberSeen], l.state[memberPlain] = uint64(p.seen), uint64(p.plain)
-	found := l.read(p.json, i, before, p.checked, spans)
+	l.state = [memberWords]uint64{memberLine: uint64(before.line) * uint64(len(keyLine{})), memberSeen: uint64(p.seen), memberPlain: uint64(p.plain)}
+	memberBlocks(&p.json[0], i, len(p.json), cap(p.json), &l.lines[0], spans, &l.found, &l.state)
+	found := l.found[:l.state[memberFound]]
 	if l.state[memberOpen] != 0 {
 		open, found = &found[len(found)-1], found[:len(found)-1]
 	}
@@ -258,7 +251,7 @@ func (p *parser) member(at *key, keyAt, start int) (end int) {
 		p.metrics.begin()
 		end = p.walk(&p.metrics.lines, start, &p.metrics)
 	default:
-		end = valueEnd(text, start, p.checked)
+		end = valueEnd(text, start, true)
 	}
 	if end < 0 {
 		p.cut, p.cutAt = at.field, start
@@ -283,13 +276,13 @@ func (p *parser) member(at *key, keyAt, start int) (end int) {
 func (p *parser) key(lines *keyLines, i int, before *key, m *metrics) (k *key, start int) {
 	text := p.json
 	if k = lines.guess(text, i, before); k != nil {
-		return k, skipIn(text, i+len(k.text), p.checked)
+		return k, skipBlanks(text, i+len(k.text))
 	}
-	end, colon := keyEnd(text, i, p.checked)
+	end, colon := keyEnd(text, i)
 	if end < 0 {
 		return nil, -1
 	}
-	name, _, _ := unquote(nil, text[i:end]) // no field's, if it is not UTF-8
+	name, _ := unquote(text[i:end]) // no field's, if it is not UTF-8
 	if k = lines.known[string(name)]; k == nil {
 		if k = otherKey; m != nil {
 			k = m.newKey(name)
@@ -302,7 +295,7 @@ func (p *parser) key(lines *keyLines, i int, before *key, m *metrics) (k *key, s
 		}
 	}
 	lines.follow(before, k)
-	return k, skipIn(text, colon, p.checked)
+	return k, skipBlanks(text, colon)
 }
 
 func (p *parser) set(f field, start, end int, plain bool) {
@@ -337,23 +330,14 @@ func (p *parser) optional(f field) []byte {
 	return nil
 }
 
-// collection returns a field that is an object or a list, as it is in the text,
-// or nil if the field begins otherwise.
-func (p *parser) collection(f field, begin byte) []byte {
-	if p.begins(f, begin) {
-		return p.value(f)
-	}
-	return nil
-}
-
 // text returns what a field that is a string means, or nil.
 func (p *parser) text(f field) []byte {
 	if p.plain>>f&1 != 0 {
 		return p.json[p.values[f].start+1 : p.values[f].end-1]
 	}
 	if p.begins(f, '"') {
-		meaning, scratch, valid := unquote(p.scratch, p.value(f))
-		if p.scratch = scratch; !valid && !slices.Contains(p.problems, InvalidUTF8) {
+		meaning, valid := unquote(p.value(f))
+		if !valid && !slices.Contains(p.problems, InvalidUTF8) {
 			p.problems = append(p.problems, InvalidUTF8)
 		}
 		return meaning
@@ -388,46 +372,30 @@ var (
 // event fills e with the fields of the parsed object. around has the times in
 // the text around it.
 func (p *parser) event(e *Event, around [][]byte) {
-	path, query := p.text(fieldPath), len(p.text(fieldQuery)) > 0
-	if len(path) > 0 && path[0] == '/' {
-		if path = path[1:]; len(bytes.TrimLeft(path, "/")) == 0 {
-			path = nil
-		}
-	}
-	if len(path) == 0 {
+	path, query := bytes.TrimPrefix(p.text(fieldPath), []byte{'/'}), len(p.text(fieldQuery)) > 0
+	if len(bytes.TrimLeft(path, "/")) == 0 {
 		path = rootPath
 		if query {
 			path, query = p.reference()
 		}
 	}
 	e.Path = path
-	stamp := p.text(fieldTimestamp)
-	var ok bool
-	if e.Time, ok = p.clock.parse(stamp); !ok {
-		e.Time = p.findTime(around)
-	}
-	e.Outcome, e.Code = p.outcome(path, query)
-	e.Input, e.Result, e.Cache, e.Hidden = p.optional(fieldInput), p.optional(fieldResult), p.optional(fieldCache), p.hidden
-	e.DecisionID, e.RequestedBy, e.Labels = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.collection(fieldLabels, '{')
+	e.Time = p.findTime(around)
+	e.Outcome, e.Code, e.Hidden = p.outcome(path, query)
+	e.Input, e.Result, e.Cache = p.optional(fieldInput), p.optional(fieldResult), p.optional(fieldCache)
+	e.Labels, e.Bundles, e.RuleLabels = p.optional(fieldLabels), p.optional(fieldBundles), p.optional(fieldRuleLabels)
+	e.Erased, e.Masked = p.optional(fieldErased), p.optional(fieldMasked)
+	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
+	e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
 	if e.RequestID = 0; p.has(fieldRequestID) {
 		e.RequestID, _ = strconv.ParseUint(string(p.value(fieldRequestID)), 10, 64)
 	}
-	const rare = 1<<fieldRevision | 1<<fieldBundles | 1<<fieldTraceID | 1<<fieldSpanID | 1<<fieldRuleLabels | 1<<fieldErased | 1<<fieldMasked
-	if p.present&rare != 0 || e.rare {
-		e.rare = p.present&rare != 0
-		e.Revision, e.Bundles, e.RuleLabels = p.text(fieldRevision), p.collection(fieldBundles, '{'), p.collection(fieldRuleLabels, '[')
-		e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
-		e.Erased, e.Masked = p.collection(fieldErased, '['), p.collection(fieldMasked, '[')
-	}
-	e.HasMetrics = p.collection(fieldMetrics, '{') != nil
-	if e.HasMetrics {
-		p.problems = append(p.problems, p.metrics.problems...)
-		e.Damaged = slices.Contains(p.metrics.problems, BadMetric) || slices.Contains(p.metrics.problems, NegativeMetric)
-	} else {
-		p.metrics.measures = p.metrics.measures[:0]
+	if !p.begins(fieldMetrics, '{') {
+		p.metrics.begin()
 		p.problems = append(p.problems, NoMetrics)
-		e.Damaged = false
 	}
+	p.problems = append(p.problems, p.metrics.problems...)
+	e.Damaged = slices.Contains(p.metrics.problems, BadMetric) || slices.Contains(p.metrics.problems, NegativeMetric)
 	e.Measures = p.metrics.measures
 }
 

@@ -4,7 +4,6 @@
 package logread
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -71,9 +70,6 @@ type Reader struct {
 	other     int64 // lines without an event
 	// otherLine is the last line that counts in other.
 	otherLine int64
-	// unrecognised is the beginning of the first text without an event, also if
-	// it is broken.
-	unrecognised []byte
 
 	partial bool   // a line may be a part of a value around it: it is indented, or has a comma
 	table   *table // of which the file has records, or nil
@@ -102,7 +98,7 @@ func (r *Reader) Reset() {
 	r.root.reader, r.finder.reader = r, r
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
-		p.json, p.decoded, p.nested, p.scratch, p.members, p.present = nil, nil, nil, nil, nil, 0
+		p.json, p.decoded, p.nested, p.members, p.present = nil, nil, nil, nil, 0
 		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
 			p.lines.reset()
 		}
@@ -143,17 +139,6 @@ func (r *Reader) Counts() (lines, other int64) {
 		lines++
 	}
 	return lines, r.other
-}
-
-// Unrecognised returns the beginning of the first text that has no event, or
-// nil. A text that has no end yet does not count.
-func (r *Reader) Unrecognised() []byte { return r.unrecognised }
-
-// keepFirst keeps the beginning of a text that has no event if it is the first.
-func (r *Reader) keepFirst(text []byte) {
-	if r.unrecognised == nil && len(text) > 0 {
-		r.unrecognised = bytes.Clone(text[:min(len(text), 4<<10)])
-	}
 }
 
 // deliver passes the event that p has parsed to Options.

@@ -4,6 +4,7 @@
 package logread
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
@@ -80,17 +81,34 @@ func (s *scanner) scan(text []byte) status {
 }
 
 // skipSpace returns the index of the next byte that is not white space.
-func skipSpace(text []byte, i int) int { return skipIn(text, i, true) }
-
-// skipIn is skipSpace in a text of lines, or else in one line.
-func skipIn(text []byte, i int, lines bool) int {
-	for i < len(text) && isSpace(text[i]) && (lines || text[i] != '\n') {
+func skipSpace(text []byte, i int) int {
+	for i < len(text) && (isBlank(text[i]) || text[i] == '\n') {
 		i++
 	}
 	return i
 }
 
-func isSpace(c byte) bool { return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r') }
+// skipBlanks is skipSpace in a line.
+func skipBlanks(text []byte, i int) int {
+	for i < len(text) && isBlank(text[i]) {
+		i++
+	}
+	return i
+}
+
+func isBlank(c byte) bool { return c <= ' ' && (c == ' ' || c == '\t' || c == '\r') }
+
+// joinLines puts a JSON value on one line, and returns the number of lines that
+// ended in it.
+func joinLines(value []byte) (lines int) {
+	for i, c := range value {
+		if c == '\n' {
+			value[i] = ' '
+			lines++
+		}
+	}
+	return lines
+}
 
 // stringEnd returns the index behind the string that begins at i, or -1 if it
 // does not end in its line.
@@ -149,13 +167,10 @@ func hasByte(word uint64, c byte) uint64 {
 
 // scalarEnd returns the index behind the number, true, false or null at i.
 func scalarEnd(text []byte, i int) int {
-	for ; i < len(text); i++ {
-		switch text[i] {
-		case ',', '}', ']', ' ', '\n', '\t', '\r', ':', '"', '{', '[':
-			return i
-		}
+	if n := bytes.IndexAny(text[i:], ",}] \n\t\r:\"{["); n >= 0 {
+		return i + n
 	}
-	return i
+	return len(text)
 }
 
 func isScalar(text []byte) bool {
@@ -163,22 +178,15 @@ func isScalar(text []byte) bool {
 	case "true", "false", "null":
 		return true
 	}
-	if len(text) == 0 || text[0] != '-' && !isDigit(text[0]) {
-		return false
-	}
-	digits := 0
-	for digits < len(text) && isDigit(text[digits]) {
-		digits++
-	}
-	return digits == len(text) && (text[0] != '0' || digits == 1) || json.Valid(text)
+	return len(text) > 0 && (text[0] == '-' || isDigit(text[0])) && json.Valid(text)
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// nestedEnd returns the index behind the object or array at i, or -1, also if
-// the value has a newline and lines is false. Inside, it looks only at strings
-// and at brackets of the same kind.
-func nestedEnd(text []byte, i int, lines bool) int {
+// nestedEnd returns the index behind the object or array at i, or -1 if it does
+// not end in its line. Inside, it looks only at strings and at brackets of the
+// same kind.
+func nestedEnd(text []byte, i int) int {
 	opening, depth := text[i], 0
 	for i < len(text) {
 		switch c := text[i]; {
@@ -193,7 +201,7 @@ func nestedEnd(text []byte, i int, lines bool) int {
 			if depth--; depth == 0 {
 				return i + 1
 			}
-		case c == '\n' && !lines:
+		case c == '\n':
 			return -1
 		}
 		i++
@@ -204,9 +212,8 @@ func nestedEnd(text []byte, i int, lines bool) int {
 var quote = []byte{'"'}
 
 // valueEnd returns the index behind the value at i, or -1 if the value does not
-// end or is invalid, or if no scanner has checked the text and the value does not
-// end in its line.
-func valueEnd(text []byte, i int, checked bool) int {
+// end in its line, or if it is a scalar that is not valid and strict is true.
+func valueEnd(text []byte, i int, strict bool) int {
 	if i >= len(text) {
 		return -1
 	}
@@ -215,14 +222,14 @@ func valueEnd(text []byte, i int, checked bool) int {
 		return stringEnd(text, i)
 	case '{', '[':
 		if hasBlocks {
-			if end := nestedBlocks(&text[0], i, cap(text), checked); end != 0 && end <= len(text) {
+			if end := nestedBlocks(&text[0], i, cap(text)); end > 0 && end <= len(text) {
 				return end
 			}
 		}
-		return nestedEnd(text, i, checked)
+		return nestedEnd(text, i)
 	}
 	end := scalarEnd(text, i)
-	if !checked && !isScalar(text[i:end]) || end == i {
+	if strict && !isScalar(text[i:end]) || end == i {
 		return -1
 	}
 	return end

@@ -114,7 +114,6 @@ func (s *source) readEvents(text []byte, i int) int {
 		return i
 	}
 	r, p := s.reader, &s.reader.finder.parsers[0]
-	p.checked = false
 	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
 		rest := text[i:]
 		end := p.parse(rest[:min(len(rest), s.reader.maxLength)])
@@ -168,24 +167,21 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 			return s.readRow(text, i, end)
 		}
 	}
-	switch c := text[i]; {
-	case c == '{':
-		switch opens(text[i:], "\"}\n", s.isAll(text[i:], end)) {
-		case done:
-			return s.object(text, i, end)
-		case more:
+	c := text[i]
+	if c == '{' || c == '[' && !s.document && !(s.within && s.isArray()) {
+		switch st := opens(text[i:], s.isAll(text[i:], end)); {
+		case st == more:
 			return i, false
-		}
-	case s.document:
-		return s.documentStep(text, i, end)
-	case c == '[' && !(s.within && s.isArray()):
-		switch opens(text[i:], "{]\n", s.isAll(text[i:], end)) {
-		case done:
+		case st == done && c == '{':
+			return s.object(text, i, end)
+		case st == done:
 			s.depth, s.within, s.opened, s.comma = 1, true, true, false
 			return i + 1, true
-		case more:
-			return i, false
 		}
+	}
+	switch {
+	case s.document:
+		return s.documentStep(text, i, end)
 	case c == ']' && (s.isArray() || s.within):
 		s.depth, s.within = 0, true
 		return i + 1, true
@@ -212,69 +208,61 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		return i, false
 	}
 	eol := lineEnd(text, i)
-	line := text[i:eol]
+	line, f, isFirst := text[i:eol], &s.reader.finder, s.isFile() && s.line() == 1
+	s.skips = true
 	if s.within {
 		s.lose(line)
-		s.skips = true
-		return i, true
+		return eol, true
 	}
-	if s.isFile() && s.line() == 1 {
-		if s.reader.table = tableOf(line); s.reader.table != nil {
-			s.skips = true
-			s.noteOther(line, 1)
-			return eol, true
-		}
-	}
-	if line[0] == '[' && isLogged(line) {
+	if logged.Match(line) {
+		s.skips = false
 		return s.textLog(text, i, end)
 	}
-	if text[i] != '"' && text[i] != '[' {
+	if isFirst {
+		s.reader.table = tableOf(line)
+	}
+	if line[0] != '"' && line[0] != '[' {
 		s.depth = 0
 	}
-	if text[i] == ',' {
-		s.reader.partial = true
-	}
-	f := &s.reader.finder
+	s.reader.partial = s.reader.partial || line[0] == ','
 	stream, rest, part, ok := f.cutPrefix(line)
 	switch {
+	case isFirst && s.reader.table != nil:
+		s.noteOther(1)
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong)
 	case ok && !s.decoded().tooDeep():
 		if !f.readLine(s, line, stream, rest, part) {
-			s.noteOther(rest, 1)
+			s.noteOther(1)
 		}
 	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
 	default:
 		s.embedded(line)
 	}
-	s.skips = true
 	return eol, true
 }
 
 // embedded reads a line that may have an object behind a prefix.
 func (s *source) embedded(line []byte) {
 	p := &s.reader.finder.parsers[s.index()]
-	p.checked = false
-	text, logged := embedded(line, p.parse)
+	text, isLogged := embedded(line, p.parse)
 	switch {
-	case logged && hasEvent(line):
+	case isLogged && hasEvent(line):
 		s.problem(Logged)
-	case logged:
-		s.noteOther(line, 1)
+	case isLogged:
+		s.noteOther(1)
 	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
 		for range bytes.Count(line[:max(0, bytes.LastIndex(line, text))], idKey) { // other decisions before it
 			s.problem(UnknownForm)
 		}
 	case isCut(line):
-		s.reader.keepFirst(line)
 		s.problem(InvalidJSON)
 	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
-		s.reader.keepFirst(line)
 		s.problem(UnknownForm)
 	case hasPrefix(line, "time=") && logfmt.Match(line):
 		s.readMade(logfmt.ReplaceAll(line, []byte(`{"level":"error","plugin":"decision_logs","time":$1,"msg":$2}`)), line)
 	default:
-		s.noteOther(line, 1)
+		s.noteOther(1)
 	}
 }
 
@@ -290,23 +278,18 @@ func isCut(line []byte) bool {
 // than 4,096 bytes, or has written one that it takes for binary as its bytes.
 var noText = regexp.MustCompile(`"MESSAGE"\s*:\s*(null|\[)`)
 
-// noteOther counts the lines of text, from the current one on, among the other
-// lines of the file, each at most once.
-func (s *source) noteOther(text []byte, lines int) {
-	r, first := s.reader, s.line()
-	r.keepFirst(text)
-	if bytes.Contains(text, []byte("__REALTIME_TIMESTAMP")) && noText.Match(text) {
-		s.problem(NoText)
+// noteOther counts lines, from the current one on, among the other lines of the
+// file, each at most once. A value of a stream counts as one line.
+func (s *source) noteOther(lines int) {
+	r, line := s.reader, s.line()
+	if line != r.otherLine {
+		r.other++
 	}
-	last := first + int64(lines) - 1
-	if !s.isFile() {
-		last = min(last, max(first, s.last))
+	if s.isFile() {
+		line += int64(lines) - 1
+		r.other += int64(lines) - 1
 	}
-	if first == r.otherLine {
-		first++
-	}
-	r.other += last - first + 1
-	r.otherLine = last
+	r.otherLine = line
 }
 
 func (s *source) problem(kind Problem) { s.reader.options.Problem(kind, s.line()) }
@@ -330,7 +313,6 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	rest := text[i:]
 	rest = rest[:min(len(rest), s.reader.maxLength)]
 	if s.scanner.pos == 0 {
-		p.checked = false
 		if length := p.parse(rest); length >= 0 {
 			switch tail := isTail(rest[length:], s.isAll(rest, end)); {
 			case s.document: // which does not begin where a line was cut
@@ -340,7 +322,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 				s.breakOff(InvalidJSON, rest, length)
 				return i, true
 			}
-			s.parsed(p, n, rest[:length], rest[:length])
+			s.parsed(p, n, rest[:length], 0)
 			return i + length, true
 		}
 		if s.isOpen(text, i, end) {
@@ -359,11 +341,10 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	s.scanner.reset()
 	switch {
 	case st == done:
-		p.checked = true
-		if p.parse(rest[:length]) == length {
-			s.parsed(p, n, rest[:length], rest[:length])
-			return i + length, true
-		}
+		lines := joinLines(rest[:length])
+		p.parse(rest[:length])
+		s.parsed(p, n, rest[:length], lines)
+		return i + length, true
 	case st == broken:
 	case (s.isFile() || len(rest) == s.reader.maxLength) && s.openDocument(p, rest):
 		return i + 1, true
@@ -380,15 +361,14 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 // a member in the tail of another one, more if the text is too short to tell.
 func isTail(text []byte, end bool) status {
 	i := skipBlank(text, 0)
-	if i < len(text) && text[i] == ',' {
+	hasComma := i < len(text) && text[i] == ','
+	if hasComma {
 		i = skipBlank(text, i+1)
-	} else if i < len(text) && text[i] != '}' {
-		return done
 	}
 	switch {
 	case i == len(text) && !end:
 		return more
-	case i < len(text) && (text[i] == '"' || text[i] == '}'):
+	case i < len(text) && (text[i] == '}' || hasComma && text[i] == '"'):
 		return broken
 	}
 	return done
@@ -404,7 +384,6 @@ func (s *source) inBrackets() nesting {
 // breakOff notes that the value at the beginning of text, of which length bytes
 // are read, does not go on. From its second line on, the text is read again.
 func (s *source) breakOff(kind Problem, text []byte, length int) {
-	s.reader.keepFirst(text[:length])
 	if s.single = length; kind == InvalidJSON {
 		s.single = bytes.LastIndexByte(text[:length], '\n') + 1
 		s.lose(text[:lineEnd(text, 0)])
@@ -418,27 +397,25 @@ func (s *source) breakOff(kind Problem, text []byte, length int) {
 	}
 }
 
-// parsed delivers or searches the object that p has parsed, which stands for a
-// text of lines.
-func (s *source) parsed(p *parser, n nesting, object, text []byte) {
-	f, lines := &s.reader.finder, 0
-	if p.checked {
-		lines = bytes.Count(text, newline)
-	}
+// parsed delivers or searches the object that p has parsed, in whose text lines
+// ended.
+func (s *source) parsed(p *parser, n nesting, object []byte, lines int) {
+	f := &s.reader.finder
 	switch {
 	case n.tooDeep():
-		s.noteOther(text, lines+1)
+		s.noteOther(lines + 1)
 	case s.isFile() && p.isEvent():
 		if len(f.waiting) > 0 {
-			checked := p.checked
 			f.giveUp(func(*source) bool { return true })
-			p.checked = checked // p may have parsed another object
-			p.parse(object)
+			p.parse(object) // p may have parsed another object
 		}
 		f.take(s, p, n, object)
 		s.event = true
 	case !f.take(s, p, n, object):
-		s.noteOther(text, lines+1)
+		if bytes.Contains(object, []byte("__REALTIME_TIMESTAMP")) && noText.Match(object) {
+			s.problem(NoText)
+		}
+		s.noteOther(lines + 1)
 	}
 	if lines > 0 {
 		s.endLines(lines)
@@ -464,11 +441,14 @@ func skipBlank(text []byte, i int) int {
 	return i
 }
 
-// opens reports whether the bracket that text begins with opens a JSON value,
-// whose next byte is one of the followers: done or broken, or more if the text
-// is too short to tell.
-func opens(text []byte, followers string, end bool) status {
-	i := skipBlank(text, 1)
+// opens reports by the next byte whether the bracket that text begins with opens
+// an object or a list of objects: done or broken, or more if the text is too
+// short to tell.
+func opens(text []byte, end bool) status {
+	i, followers := skipBlank(text, 1), "\"}\n"
+	if text[0] == '[' {
+		followers = "{]\n"
+	}
 	switch {
 	case i == len(text) && !end:
 		return more

@@ -47,9 +47,8 @@ func (f *finder) give(name, text []byte, whole bool, n nesting) {
 	case stream != nil:
 		if whole && stream.open && isWhole(text, '{') { // the rest of the line before is lost
 			f.feed(stream, nil, true)
-			stream = f.waitingStream(n, f.streamName(name))
 		}
-	case whole && hasPrefix(text, "{") && f.readWhole(text, false, n) || hasPrefix(name, `"`) && !mayBegin(text): // behind a prefix may be another one
+	case whole && hasPrefix(text, "{") && f.readWhole(text, n) || hasPrefix(name, `"`) && !mayBegin(text): // behind a prefix may be another one
 		return
 	}
 	if stream == nil { // one that waits for nothing
@@ -72,8 +71,10 @@ func (f *finder) streamName(name []byte) []byte {
 // no part of another one, and nothing in it is a problem.
 func (f *finder) readCopy(text []byte, n nesting) {
 	p := &f.parsers[n.index()]
-	p.checked = isWhole(text, '{')
-	if object, logged := embedded(text, p.parse); object != nil && !logged {
+	if isWhole(text, '{') {
+		joinLines(text)
+	}
+	if object, isLogged := embedded(text, p.parse); object != nil && !isLogged {
 		f.readObject(p, n, object)
 	}
 }
@@ -145,10 +146,9 @@ func (f *finder) giveUp(which func(*source) bool) {
 			continue
 		}
 		f.waiting = slices.Delete(f.waiting, i, i+1)
-		times := f.times
 		f.times = slices.Clip(s.times)
 		s.read(s.backlog, true)
-		f.times = times
+		f.times = nil // as around all lines of a file
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A file of CSV may have the members of an event in columns, which its first
@@ -98,7 +100,6 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 		object = append(append(append(append(object, '"'), t.outer...), `erased":["/result"]`...), ',')
 	}
 	object = append(bytes.TrimSuffix(object, []byte{','}), '}')
-	p.checked = true
 	p.parseMembers(object)
 	return appendNested(nil, object, p.present)
 }
@@ -130,21 +131,16 @@ var (
 
 // appendText appends the JSON string of a text. It keeps what is not UTF-8.
 func appendText(dst, text []byte) []byte {
-	dst = append(dst, '"')
-	from := 0
-	for i, c := range text {
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, text[from:i]...)
-		if from = i + 1; c < ' ' {
-			dst = append(dst, '\\', 'u', '0', '0', '0'+c>>4, "0123456789abcdef"[c&15])
-		} else {
-			dst = append(dst, '\\', c)
-		}
-	}
-	return append(append(dst, text[from:]...), '"')
+	return append(append(append(dst, '"'), escaper.Replace(string(text))...), '"')
 }
+
+var escaper = func() *strings.Replacer {
+	pairs := []string{`"`, `\"`, `\`, `\\`}
+	for c := range ' ' {
+		pairs = append(pairs, string(c), fmt.Sprintf(`\u%04x`, c))
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 // readRow reads the record of a table at i.
 func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
@@ -168,7 +164,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	switch {
 	case joined != nil: // another file begins
 		s.reader.table = joined
-		s.noteOther(record, 1)
+		s.noteOther(1)
 	case i+n == len(text) && end && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
 		s.problem(Truncated)
 	case isOpen || length < n:

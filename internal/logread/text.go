@@ -88,16 +88,15 @@ func hexRune(s []byte) rune {
 
 // unquote returns the meaning of the JSON string, and whether it is valid
 // UTF-8. It replaces invalid UTF-8 by U+FFFD. The result is part of s if
-// possible, and otherwise appended to scratch.
-func unquote(scratch, s []byte) (meaning, grown []byte, valid bool) {
+// possible.
+func unquote(s []byte) (meaning []byte, valid bool) {
 	valid = utf8.Valid(s)
 	if valid && bytes.IndexByte(s, '\\') < 0 {
-		return s[1 : len(s)-1], scratch, true
+		return s[1 : len(s)-1], true
 	}
-	start := len(scratch)
-	scratch, _ = decodeString(scratch, s, 0)
+	meaning, _ = decodeString(nil, s, 0)
 	if !valid {
-		scratch = append(scratch[:start], string([]rune(string(scratch[start:])))...)
+		meaning = []byte(string([]rune(string(meaning))))
 	}
-	return scratch[start:len(scratch):len(scratch)], scratch, valid
+	return meaning, valid
 }

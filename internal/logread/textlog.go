@@ -57,9 +57,9 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 // readMade reads an object that stands for lines.
 func (s *source) readMade(object, lines []byte) {
 	p := &s.reader.finder.parsers[s.index()]
-	p.checked = true
+	joinLines(object)
 	p.parse(object)
-	s.parsed(p, s.nesting, object, lines)
+	s.parsed(p, s.nesting, object, bytes.Count(lines, newline))
 }
 
 // textObject returns the JSON object that a line in the text format stands for.

@@ -13,8 +13,7 @@ import (
 // the time before.
 type clock struct {
 	minute [16]byte // as it is written, without its last colon
-	start  int64    // when it starts, in ns since 1970
-	set    bool
+	start  int64    // when it starts, in ns since 1970, or 0
 }
 
 // parse returns what parseTime returns, or false if the text does not end in Z.
@@ -31,12 +30,12 @@ func (c *clock) parse(s []byte) (ns int64, ok bool) {
 			fraction *= 10
 		}
 	}
-	if c.set && [16]byte(s) == c.minute && i == len(s)-1 && seconds <= 59 && i != length+3 && i <= length+12 {
+	if c.start != 0 && [16]byte(s) == c.minute && i == len(s)-1 && seconds <= 59 && i != length+3 && i <= length+12 {
 		return c.start + seconds*1e9 + fraction, true
 	}
 	if ns, _, ok = parseTime(s); ok {
 		const minute = 60e9
-		c.minute, c.start, c.set = [16]byte(s), ns-(ns%minute+minute)%minute, true
+		c.minute, c.start = [16]byte(s), ns-(ns%minute+minute)%minute
 	}
 	return ns, ok
 }
@@ -85,10 +84,13 @@ func epoch(number []byte) (ns int64, ok bool) {
 	return ns, ok && fits && n >= 1e8 && time.Unix(0, ns).UTC().Year() <= 2261
 }
 
-// findTime returns the time of an event whose timestamp is not as OPA writes
-// it. Without a valid one, it is the time of OPA's line, or else that of the
-// text around the event, of which the innermost is the last.
+// findTime returns the time of an event. Without a valid timestamp, it is the
+// time of OPA's line, or else that of the text around the event, of which the
+// innermost is the last.
 func (p *parser) findTime(around [][]byte) int64 {
+	if ns, ok := p.clock.parse(p.text(fieldTimestamp)); ok {
+		return ns
+	}
 	around = append(around, p.optional(fieldStamp), p.optional(fieldTime), p.optional(fieldTimestamp))
 	for i, value := range slices.Backward(around) {
 		ns, hasZone, ok := parseTime(unwrap(value))

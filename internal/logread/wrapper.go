@@ -84,16 +84,11 @@ func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
 	return f.taken > before
 }
 
-// search looks for events in the object that p has parsed, and in its members.
+// search looks for events in the object that p has parsed, at the level n, and
+// in its members.
 func (f *finder) search(p *parser, n nesting, text []byte) {
 	start, several := len(f.candidates), f.several
 	isEvent, inEvent := p.isEvent(), f.inEvent
-	if n.tooDeep() {
-		if isEvent {
-			f.found(p, n, text)
-		}
-		return
-	}
 	if p.has(fieldLevel) && !isEvent && !inEvent {
 		f.noteLoss(p, text)
 	}
@@ -107,9 +102,7 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 	members := slices.DeleteFunc(p.members, func(m member) bool { return !f.mayHold(p, m, isEvent) })
 	f.several = several || isEvent || len(members) > 1
 	if isEvent {
-		outer := n
-		outer.levels--
-		f.found(p, outer, text)
+		f.found(p, n, text)
 	}
 	times := len(f.times)
 	f.times = append(f.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
@@ -120,9 +113,9 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 				p.decodedAt = -1
 				p.decoded, _ = decodeString(p.decoded[:0], p.json, int(m.start))
 			}
-			f.readText(p.name(m), p.decoded, n)
+			f.readText(p.name(m), p.decoded, n.deeper())
 		} else {
-			f.readValue(value, p.name(m), p.checked, n)
+			f.readValue(value, p.name(m), n.deeper())
 		}
 		f.merge(start, from)
 	}
@@ -148,21 +141,21 @@ func (f *finder) mayHold(p *parser, m member, inEvent bool) bool {
 }
 
 // readValue looks for events in an object or array, at the level n.
-func (f *finder) readValue(value, name []byte, checked bool, n nesting) {
+func (f *finder) readValue(value, name []byte, n nesting) {
 	if value[0] == '[' {
 		f.readArray(value, name, n)
 		return
 	}
-	if !f.readWhole(value, checked, n) && !f.inEvent && mayHoldEvent(value) {
+	if !f.readWhole(value, n) && !f.inEvent && mayHoldEvent(value) {
 		f.problem(InvalidJSON)
 	}
 }
 
 // readWhole looks for events in a text if it is an object, and reports whether
 // it is.
-func (f *finder) readWhole(text []byte, checked bool, n nesting) bool {
+func (f *finder) readWhole(text []byte, n nesting) bool {
 	p := &f.parsers[n.index()]
-	if p.checked = checked; p.parse(text) != len(text) {
+	if p.parse(text) != len(text) {
 		return false
 	}
 	f.readObject(p, n, text)
@@ -177,10 +170,11 @@ func (f *finder) problem(kind Problem) {
 
 // readObject looks for events in the object that p has parsed, at the level n.
 func (f *finder) readObject(p *parser, n nesting, text []byte) {
-	if p.isEvent() && !p.holdsMore {
+	switch isTooDeep := n.deeper().tooDeep(); {
+	case p.isEvent() && (!p.holdsMore || isTooDeep):
 		f.found(p, n, text)
-	} else {
-		f.search(p, n.deeper(), text)
+	case !isTooDeep:
+		f.search(p, n, text)
 	}
 }
 
@@ -188,7 +182,7 @@ func (f *finder) readObject(p *parser, n nesting, text []byte) {
 // plain text or numbers, the array is a row of a table, and not a list.
 func (f *finder) readArray(value, name []byte, n nesting) {
 	if object := objectIn(value); object[0] == '{' {
-		f.readValue(object, name, true, n)
+		f.readValue(object, name, n)
 		return
 	}
 	if n = n.deeper(); n.tooDeep() {
@@ -209,7 +203,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		}
 		switch e[0] {
 		case '{', '[':
-			f.readValue(e, name, true, n)
+			f.readValue(e, name, n)
 		case '"':
 			if len(f.waiting) > 0 && !f.inEvent || mayBegin(e[1:]) {
 				text, _ := decodeString(nil, e, 0)
@@ -233,7 +227,7 @@ func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, i
 // place of the record may have the same event.
 func (f *finder) found(p *parser, n nesting, text []byte) {
 	if f.taken++; f.several {
-		f.addCandidate(p, n, text)
+		f.candidates = append(f.candidates, candidate{identify(p), p.richness(n), bytes.Clone(text), copyAll(nil, f.times), f.record.line})
 	} else {
 		f.reader.deliver(p, text, f.record.line)
 	}

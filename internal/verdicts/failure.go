@@ -9,18 +9,14 @@ import (
 	"github.com/regometer/regometer/outcome"
 )
 
-// OfResult returns the outcome by the usual [Verdict] of a decision with this
-// result and without an error.
-func OfResult(result any) outcome.Outcome { return usualVerdict.Outcome(result) }
-
 // OfQuery returns the outcome of an ad-hoc query, whose result is a list of
-// bindings. An empty list and nil are Undefined. For other results, OfQuery
-// returns their [OfResult].
+// bindings. An empty list and nil are Undefined. Other results have the outcome
+// by the usual [Verdict].
 func OfQuery(result any) outcome.Outcome {
 	if bindings, ok := result.([]any); result == nil || ok && len(bindings) == 0 {
 		return outcome.Undefined
 	}
-	return OfResult(result)
+	return usualVerdict.Outcome(result)
 }
 
 // OfError returns the outcome of a decision whose error has this code of OPA

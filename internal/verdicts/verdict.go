@@ -94,25 +94,20 @@ func (v *Verdict) Judge(value func(names []string) any) outcome.Outcome {
 // outcome judges a value. Only where the value denies is a list, an object or a
 // string true if it is not empty.
 func (f *verdictField) outcome(value any) outcome.Outcome {
-	yes, ok := false, f.negate && f.equals == ""
-	switch v := value.(type) {
-	case bool:
-		yes, ok = v, f.equals == ""
-	case []any:
-		yes = len(v) > 0
-	case map[string]any:
-		yes = len(v) > 0
-	case string:
-		if yes = v != ""; f.equals != "" {
-			yes, ok = v == f.equals, true
-		}
-	default:
-		ok = false
-	}
+	yes, isBool := value.(bool)
+	text, isText := value.(string)
+	list, isList := value.([]any)
+	object, isObject := value.(map[string]any)
 	switch {
-	case !ok:
+	case f.equals != "" && isText:
+		yes = text == f.equals
+	case f.equals == "" && isBool:
+	case f.equals == "" && f.negate && (isText || isList || isObject):
+		yes = len(text)+len(list)+len(object) > 0
+	default:
 		return outcome.Neither
-	case yes != f.negate:
+	}
+	if yes != f.negate {
 		return outcome.Allowed
 	}
 	return outcome.Denied

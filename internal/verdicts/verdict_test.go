@@ -4,6 +4,7 @@
 package verdicts_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -13,60 +14,44 @@ import (
 
 type object = map[string]any
 
+// parsed returns a result of JSON.
+func parsed(t *testing.T, text string) (result any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
 func TestResultOutcome(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		result any
-		want   outcome.Outcome
-	}{
-		{true, outcome.Allowed},
-		{false, outcome.Denied},
-		{nil, outcome.Neither},
-		{"yes", outcome.Neither},
-		{1.0, outcome.Neither},
-		{[]any{true}, outcome.Neither},
-		{object{}, outcome.Neither},
-		{object{"roles": []any{"admin"}}, outcome.Neither},
-		{object{"allow": true}, outcome.Allowed},
-		{object{"allow": false}, outcome.Denied},
-		{object{"allow": "yes"}, outcome.Neither},
-		{object{"allow": nil}, outcome.Neither},
-		{object{"allowed": true, "headers": object{}}, outcome.Allowed},
-		{object{"allowed": false}, outcome.Denied},
-		{object{"allow": true, "allowed": false}, outcome.Denied},
-		{object{"deny": true}, outcome.Denied},
-		{object{"deny": false}, outcome.Allowed},
-		{object{"deny": []any{}}, outcome.Allowed},
-		{object{"deny": []any{"no"}}, outcome.Denied},
-		{object{"deny": object{}}, outcome.Allowed},
-		{object{"deny": object{"no": true}}, outcome.Denied},
-		{object{"deny": ""}, outcome.Allowed},
-		{object{"deny": "no"}, outcome.Denied},
-		{object{"deny": nil}, outcome.Neither},
-		{object{"deny": 1.0}, outcome.Neither},
-		{object{"allow": true, "deny": []any{"no"}}, outcome.Denied},
-		{object{"allow": true, "deny": []any{}}, outcome.Allowed},
-		{object{"allow": false, "deny": []any{}}, outcome.Denied},
-		{object{"allow": true, "deny": nil}, outcome.Allowed},
-		{object{"violation": []any{object{"msg": "no"}}, "deny": []any{}}, outcome.Denied},
-		{object{"violation": []any{}}, outcome.Allowed},
-		{object{"decision": true, "context": object{"reason": "x"}}, outcome.Allowed},
-		{object{"decision": false}, outcome.Denied},
-		{object{"decision": "Permit"}, outcome.Neither},
-		{object{"kind": "AdmissionReview", "response": object{"uid": "", "allowed": false}}, outcome.Denied},
-		{object{"response": object{"allowed": true}}, outcome.Allowed},
-		{object{"response": []any{"allowed"}}, outcome.Neither},
+	for want, results := range map[outcome.Outcome][]string{
+		outcome.Allowed: {
+			`true`, `{"allow":true}`, `{"allowed":true,"headers":{}}`, `{"decision":true,"context":{"reason":"x"}}`, `{"response":{"allowed":true}}`,
+			`{"deny":false}`, `{"deny":[]}`, `{"deny":{}}`, `{"deny":""}`, `{"violation":[]}`, `{"allow":true,"deny":[]}`, `{"allow":true,"deny":null}`,
+		},
+		outcome.Denied: {
+			`false`, `{"allow":false}`, `{"allowed":false}`, `{"allow":true,"allowed":false}`, `{"decision":false}`,
+			`{"kind":"AdmissionReview","response":{"uid":"","allowed":false}}`, `{"deny":true}`, `{"deny":["no"]}`, `{"deny":{"no":true}}`, `{"deny":"no"}`,
+			`{"allow":true,"deny":["no"]}`, `{"allow":false,"deny":[]}`, `{"violation":[{"msg":"no"}],"deny":[]}`,
+		},
+		outcome.Neither: {
+			`null`, `"yes"`, `1`, `[true]`, `{}`, `{"roles":["admin"]}`, `{"allow":"yes"}`, `{"allow":null}`, `{"deny":null}`, `{"deny":1}`,
+			`{"decision":"Permit"}`, `{"response":["allowed"]}`,
+		},
 	} {
-		if got := verdicts.OfResult(test.result); got != test.want {
-			t.Errorf("%v: the outcome is %v, want %v", test.result, got, test.want)
-		}
-		// An ad-hoc query differs only if it has no result.
-		want := test.want
-		if test.result == nil {
-			want = outcome.Undefined
-		}
-		if got := verdicts.OfQuery(test.result); got != want {
-			t.Errorf("%v: the outcome of a query is %v, want %v", test.result, got, want)
+		for _, text := range results {
+			result := parsed(t, text)
+			if got := (*verdicts.Set)(nil).Of("").Outcome(result); got != want {
+				t.Errorf("%s: the outcome is %v, want %v", text, got, want)
+			}
+			want := want
+			if result == nil { // in which alone an ad-hoc query differs
+				want = outcome.Undefined
+			}
+			if got := verdicts.OfQuery(result); got != want {
+				t.Errorf("%s: the outcome of a query is %v, want %v", text, got, want)
+			}
 		}
 	}
 	if got := verdicts.OfQuery([]any{}); got != outcome.Undefined {

@@ -381,7 +381,7 @@ func (p *part) fail(ctx context.Context, err error) {
 func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err error) {
 	w.part = p
 	w.reader.Reset()
-	buf, have := w.buf, 0
+	buf, have, beginning := w.buf, 0, ""
 	for err == nil {
 		if have == len(buf) { // an event that is larger
 			buf = append(buf, make([]byte, len(buf))...)
@@ -389,6 +389,9 @@ func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err err
 		var n int
 		n, err = io.ReadFull(text, buf[have:])
 		have += n
+		if beginning == "" {
+			beginning = string(buf[:min(have, 4<<10)])
+		}
 		// A line that is not whole would be parsed in vain.
 		n = w.reader.Read(buf[:cmp.Or(bytes.LastIndexByte(buf[:have], '\n')+1, have)])
 		have = copy(buf, buf[n:have])
@@ -398,8 +401,9 @@ func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err err
 		w.reader.Close(buf[:have])
 	}
 	p.lines, p.OtherLines = w.reader.Counts()
-	p.Unrecognised = string(w.reader.Unrecognised())
-	w.flush()
+	if w.flush(); p.Decisions == 0 {
+		p.Unrecognised = beginning
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
 	}

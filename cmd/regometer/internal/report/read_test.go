@@ -139,7 +139,7 @@ func TestUnrecognised(t *testing.T) {
 		"text\r\n":                              "standard input has no decision: it begins with: text",
 		`<e>{"decision_id":"d","path":"p"}</e>`: `standard input has no decision: it begins with: <e>{"decision_id":"d","path":"p"}</e>`,
 		`{"a":1},"decision_id":"d"}`:            "standard input has no decision: its first object has a",
-		"{\"a\": tru,\n":                        `standard input has no decision: it begins with: {"a":`,
+		"{\"a\": tru,\n":                        "standard input has no decision: its first object has a",
 		`{"a":1,`:                               "standard input has no decision: its first object has a; the file ends within an object",
 		`[{"a":1,"b":{"c":2}}]`:                 "standard input has no decision: its first object has a, b",
 		"\x89HDF\r\n":                           "standard input is not text", "\x00\x01text\n": "standard input is not text",

@@ -52,7 +52,7 @@ func called(file string) string {
 func describe(beginning string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(beginning), "\n")
 	var members []string
-	object := logread.Event{Labels: []byte(strings.TrimLeft(beginning, "[ \t\r\n"))}
+	object := logread.Event{Labels: []byte(strings.ReplaceAll(strings.TrimLeft(beginning, "[ \t\r\n\ufeff"), "\n", " "))}
 	object.EachLabel(func(name, _ []byte) { members = append(members, string(name)) })
 	switch {
 	case strings.ContainsFunc(first, func(r rune) bool { return r == utf8.RuneError || r < '\t' }):
