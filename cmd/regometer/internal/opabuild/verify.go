@@ -162,9 +162,10 @@ func (v *verifier) openOPA(ctx context.Context) error {
 		return err
 	}
 	v.opa = side{
-		dir:   src.dir,
-		env:   []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}, // as in compile
-		flags: []string{"-mod=readonly", "-buildvcs=false", tags},
+		dir: src.dir,
+		env: []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}, // as in compile
+		// With -trimpath, the packages that Build compiled are in Go's cache.
+		flags: []string{"-mod=readonly", "-buildvcs=false", "-trimpath", tags},
 	}
 	if err := v.findPackages(ctx); err != nil {
 		return err
