@@ -82,6 +82,7 @@ func TestFlattened(t *testing.T) {
 		`{"fields":{"decision_id":["d"],"path":["p/deny"],"result":["no"],"metrics.timer_a_ns":[5]}}`:                             "p/deny denied 5",
 		`{"fields":{"decision_id":["d","e"],"path":["p"],"metrics.timer_a_ns":[5]}}`:                                              "",
 		`{"input.x":` + quoted(evil) + `,"log_input_x":[` + quoted(evil) + `],"result.x":` + quoted(evil) + `,"log":"x"}`:         "",
+		`{"DECISION_ID":"d","PATH":"p","RESULT":true,"METRICS":{"timer_a_ns":5},"INPUT":{"x":` + quoted(evil) + `}}`:              "p allowed 5",
 		`{"opa.input.decision_id":"e","opa.input.path":"evil"}`:                                                                   "", `{"input.decision_id":"e","input.path":"evil"}`: "",
 		`{"decision_id":"d","query":"data.users","result.0.x":true,"metrics":{}}`: "(query) result", `{"decision_id":"d","query":"data.users","result":"[]","metrics":"{}"}`: "(query) undefined",
 		`{"decision_id":"d","query":"data.users","result":"x","metrics":{}}`: "(query) result",

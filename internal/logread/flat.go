@@ -15,6 +15,15 @@ import (
 // below a name, as in "opa.decision_id". Or they have the JSON of an object in a
 // string, as a column of a table. The reader builds the event again.
 
+// asWritten returns the name of a column as OPA writes it. Those of Snowflake
+// are in capitals.
+func asWritten(name []byte) []byte {
+	if len(name) > 1 && name[1] <= 'Z' && bytes.Equal(name, bytes.ToUpper(name)) {
+		return bytes.ToLower(name)
+	}
+	return name
+}
+
 // heads are the fields of an event whose members a store may flatten.
 var heads = [...]struct {
 	name  string

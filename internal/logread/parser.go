@@ -66,6 +66,7 @@ var fields = map[string]field{
 }
 
 func fieldOf(key []byte) field {
+	key = asWritten(key)
 	if f, ok := fields[string(key)]; ok {
 		return f
 	}

@@ -43,10 +43,8 @@ func tableOf(line []byte) *table {
 		t.names, _ = cutCells(line, comma)
 		var hasID, hasMetrics, hasTarget bool
 		for i, name := range t.names {
-			if bytes.Equal(name, bytes.ToUpper(name)) { // Snowflake
-				name = bytes.ToLower(name)
-				t.names[i] = name
-			}
+			name = asWritten(name)
+			t.names[i] = name
 			f, outer := fieldOf(name), outerOf(name)
 			head, _ := headOf(name, false)
 			if t.outer == nil {
