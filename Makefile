@@ -228,9 +228,9 @@ release: ## Commit and tag all modules as VERSION, each with the checksums of th
 .PHONY: dist
 dist: ## Build the programs of VERSION into dist/VERSION: a quarter of an hour; PLATFORMS=linux/amd64 makes it minutes
 	@$(released); rm -rf dist/$(VERSION); mkdir -p dist/$(VERSION); cd dist/$(VERSION); \
-	export REGOMETER_CACHE="$$temp/cache"; GOPATH="$$temp" $(GO) install $(OWN)/cmd/regometer@$(VERSION); \
+	export CGO_ENABLED=0 REGOMETER_CACHE="$$temp/cache"; GOPATH="$$temp" $(GO) install $(OWN)/cmd/regometer@$(VERSION); \
 	for platform in $(PLATFORMS); do \
-		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT= GOFIPS140=off; \
+		export GOOS=$${platform%/*} GOARCH=$${platform#*/} GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT= GOFIPS140=off; \
 		suffix=_$${GOOS}_$$GOARCH; [ $$GOOS != windows ] || suffix+=.exe; \
 		GOPATH="$$temp/$$platform" $(GO) install $(OWN)/cmd/regometer@$(VERSION); \
 		find "$$temp/$$platform/bin" -type f -exec cp {} "regometer$$suffix" \;; \
