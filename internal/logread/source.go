@@ -214,7 +214,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 		s.lose(line)
 		return eol, true
 	}
-	if logged.Match(line) {
+	if line[0] == '[' && logged.Match(line) {
 		s.skips = false
 		return s.textLog(text, i, end)
 	}
