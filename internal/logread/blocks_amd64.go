@@ -63,9 +63,9 @@ func nestedBlocks(text *byte, i, room int) (end int)
 // colon. A member must end before n, though memberBlocks may look at room bytes
 // of text.
 //
-// It stops before any other member, and before a field that was seen. It stops
-// at an object to read, which it lists as not whole. It writes the places of fields to spans. If spans is nil, the object
-// is metrics, and all members are listed.
+// It stops before any other member, a field that was seen, and an object to
+// read. It writes the places of fields to spans. If spans is nil, the object is
+// metrics, and all members are listed.
 //
 //go:noescape
 func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, found *[mostFound]foundMember, state *[memberWords]uint64)

@@ -190,7 +190,7 @@ GLOBL shift<>(SB), RODATA|NOPTR, $32
 // DX lines, R11 the last key's line, as an index of bytes, R10 those that may come
 // R9 spans, DI where the next member that is found goes
 // R14 the fields that were seen, R15 those that are plain
-TEXT ·memberBlocks(SB), NOSPLIT, $48-64
+TEXT ·memberBlocks(SB), NOSPLIT, $40-64
 	MOVQ text+0(FP), SI
 	MOVQ i+8(FP), AX
 	MOVQ room+24(FP), R8
@@ -205,7 +205,6 @@ TEXT ·memberBlocks(SB), NOSPLIT, $48-64
 	FILL(4, NINE)
 	FILL(5, LAST)
 	MOVQ $0, end-8(SP)
-	MOVQ $0, open-48(SP)
 	START
 
 member:
@@ -386,7 +385,7 @@ nested:
 	CMPL CX, $0x5b
 	JEQ  skip
 	TESTB $const_listsMembers, const_lineLists(DX)(R11*1)
-	JNZ  open
+	JNZ  stop
 
 skip:
 	MOVQ R14, seen-24(SP)
@@ -404,21 +403,12 @@ skip:
 	JLE  stop
 	JMP  found
 
-open:
-	CMPQ AX, n+16(FP)
-	JGE  stop
-	MOVL AX, 8(DI)
-	MOVQ $1, open-48(SP)
-	ADDQ $16, DI
-
 stop:
 	MOVQ state+56(FP), CX
 	MOVQ end-8(SP), BX
 	MOVQ line-16(SP), R11
-	MOVQ open-48(SP), AX
 	MOVQ R11, (8*const_memberLine)(CX)
 	MOVQ BX, (8*const_memberEnd)(CX)
-	MOVQ AX, (8*const_memberOpen)(CX)
 	MOVQ R14, (8*const_memberSeen)(CX)
 	MOVQ R15, (8*const_memberPlain)(CX)
 	SUBQ found+48(FP), DI

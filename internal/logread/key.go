@@ -59,21 +59,18 @@ const (
 
 // What memberBlocks says: the last key's line, in bytes; the index behind its
 // value, or 0 if no member was whole; the fields that were seen, also before,
-// and those that are plain; the number of listed members; and whether the last
-// of them is not whole.
+// and those that are plain; and the number of listed members.
 const (
 	memberLine = iota
 	memberEnd
 	memberSeen
 	memberPlain
 	memberFound
-	memberOpen
 	memberWords
 )
 
 // foundMember is a listed member. Of an event, it has the key's line in bytes,
-// where the key and the value begin, and where the value ends, if it is whole. Of
-// metrics, it has the line, where the value begins, and the number in two halves,
+// where the key and the value begin, and where the value ends. Of metrics, it has the line, where the value begins, and the number in two halves,
 // or -1.
 type foundMember [4]uint32
 
@@ -116,8 +113,12 @@ func (l *keyLines) follow(before, k *key) {
 // guess returns the key at i if it is one that has followed the key before, or
 // nil.
 func (l *keyLines) guess(text []byte, i int, before *key) *key {
-	for _, line := range l.lines[before.line][lineNext : lineNext+followers] {
+	next := l.lines[before.line][lineNext : lineNext+followers]
+	for j, line := range next {
 		if k := l.keys[line]; line > 0 && hasPrefix(text[i:], k.text) {
+			if j > 0 { // so that the most frequent one becomes the first
+				next[j-1], next[j] = line, next[j-1]
+			}
 			return k
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/regometer/regometer/outcome"
@@ -167,16 +166,14 @@ func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 		return i + 1
 	}
 	at := &lines.start
-	for {
-		keyAt, open := i, (*foundMember)(nil)
-		if hasBlocks {
-			at, i, open = p.skim(lines, i, at, m)
+	for skims := hasBlocks; ; {
+		keyAt := i
+		if skims {
+			at, i = p.skim(lines, i, at, m)
 		}
-		if open != nil || i == keyAt {
+		if skims = hasBlocks && i == keyAt; i == keyAt { // where skim has stopped, it would stop again
 			var start int
-			if open != nil {
-				at, keyAt, start = lines.key(open[0]), int(open[1]), int(open[2])
-			} else if at, start = p.key(lines, i, at, m); start < 0 || start >= len(text) {
+			if at, start = p.key(lines, i, at, m); start < 0 || start >= len(text) {
 				return -1
 			}
 			if m != nil {
@@ -199,11 +196,11 @@ func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 	}
 }
 
-// skim reads members as far as memberBlocks does. It returns the last key, the
-// index behind its value, and the member that follows, if its value is open.
-func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end int, open *foundMember) {
+// skim reads members as far as memberBlocks does. It returns the last key, and
+// the index behind its value.
+func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end int) {
 	if i >= len(p.json) {
-		return before, i, nil
+		return before, i
 	}
 	spans := &p.values
 	if m != nil {
@@ -212,9 +209,6 @@ func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end
 	l.state = [memberWords]uint64{memberLine: uint64(before.line) * uint64(len(keyLine{})), memberSeen: uint64(p.seen), memberPlain: uint64(p.plain)}
 	memberBlocks(&p.json[0], i, len(p.json), cap(p.json), &l.lines[0], spans, &l.found, &l.state)
 	found := l.found[:l.state[memberFound]]
-	if l.state[memberOpen] != 0 {
-		open, found = &found[len(found)-1], found[:len(found)-1]
-	}
 	if m != nil {
 		m.take(p.json, found, l)
 	} else {
@@ -229,9 +223,9 @@ func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end
 		}
 	}
 	if end = int(l.state[memberEnd]); end > 0 {
-		return l.key(uint32(l.state[memberLine])), end, open
+		return l.key(uint32(l.state[memberLine])), end
 	}
-	return before, i, open
+	return before, i
 }
 
 // member reads a member whose value begins at start. It returns the index behind
@@ -388,8 +382,9 @@ func (p *parser) event(e *Event, around [][]byte) {
 	e.Erased, e.Masked = p.optional(fieldErased), p.optional(fieldMasked)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
 	e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
-	if e.RequestID = 0; p.has(fieldRequestID) {
-		e.RequestID, _ = strconv.ParseUint(string(p.value(fieldRequestID)), 10, 64)
+	e.RequestID = 0
+	if id, end := digits(p.optional(fieldRequestID), 0); end == len(p.optional(fieldRequestID)) {
+		e.RequestID = uint64(id)
 	}
 	if !p.begins(fieldMetrics, '{') {
 		p.metrics.begin()

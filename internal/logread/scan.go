@@ -178,7 +178,11 @@ func isScalar(text []byte) bool {
 	case "true", "false", "null":
 		return true
 	}
-	return len(text) > 0 && (text[0] == '-' || isDigit(text[0])) && json.Valid(text)
+	if len(text) == 0 || text[0] != '-' && !isDigit(text[0]) {
+		return false
+	}
+	_, end := digits(text, 0)
+	return end == len(text) && text[0] != '0' || json.Valid(text)
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -108,6 +108,7 @@ func TestVerdictRules(t *testing.T) {
 		{" not  result.reasons ", object{"reasons": []any{"x"}}, denied},
 		{"not result.reasons", object{"reasons": []any{}}, allowed},
 		{"not result.reasons", object{"reasons": ""}, allowed},
+		{"not result.reasons", object{"reasons": json.Number("5")}, other},
 		{"not result.reasons", object{}, other},
 		{`result.effect == "allow"`, object{"effect": "allow"}, allowed},
 		{`result.effect=="allow"`, object{"effect": "deny"}, denied},
