@@ -94,7 +94,7 @@ type lateNames struct {
 	to      *names
 	waiting []lateName
 	text    []byte // of their names
-	near    int32 // without a use, the compiler would leave out what flush reads
+	near    int32  // without a use, the compiler would leave out what flush reads
 }
 
 type lateName struct {
