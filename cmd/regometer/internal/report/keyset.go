@@ -153,10 +153,6 @@ func (s *keySet) sort(shard *keyShard, level int32) int {
 // sort of their first bits leaves few keys to sort.
 func sortKeys(keys []decisionKey) {
 	const digit, least = 9, 64 - 6 - 2*9
-	if len(keys) <= 1<<digit {
-		slices.SortFunc(keys, compareKeys)
-		return
-	}
 	memory, _ := spares.Get().(*[]decisionKey)
 	defer spares.Put(memory)
 	*memory = slices.Grow((*memory)[:0], len(keys))

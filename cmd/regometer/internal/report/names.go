@@ -26,6 +26,17 @@ type names struct {
 	limit uint64 // 0 stands for 2^64
 	texts
 	sums []seen
+
+	waiting []waiting // for flush
+	text    []byte    // of their names
+	near    int32     // without it, the compiler would leave out what flush only reads
+}
+
+type waiting struct {
+	hash    uint64
+	time    int64
+	end     int // of the name in text
+	outcome outcome.Outcome
 }
 
 // seen has what is known of all decisions of a name.
@@ -71,7 +82,7 @@ func (n *names) sum(name hashed) *seen {
 // thin lowers the limit.
 func (n *names) thin(limit uint64) {
 	all := *n
-	*n = names{limit: cmp.Or(limit, 1<<63)}
+	n.limit, n.texts, n.sums = cmp.Or(limit, 1<<63), texts{}, nil
 	for i, hash := range all.hashes {
 		if hash < n.limit-1 {
 			n.put(hash, all.list[i])
@@ -80,57 +91,30 @@ func (n *names) thin(limit uint64) {
 	}
 }
 
-// add adds a decision of a name.
+// add adds a decision of a name: some at a time, until flush.
 func (n *names) add(name hashed, time int64, o outcome.Outcome) {
-	if s := n.sum(name); s != nil {
-		widen(&s.First, &s.Last, time)
-		s.Outcomes[o.Valid()]++
-	}
-}
-
-// lateNames adds decisions to names that are many, many at a time. A look-up
-// waits for memory, and the processor waits for several of them at once.
-type lateNames struct {
-	to      *names
-	waiting []lateName
-	text    []byte // of their names
-	near    int32  // without a use, the compiler would leave out what flush reads
-}
-
-type lateName struct {
-	hash    uint64
-	time    int64
-	end     int // of the name in text
-	outcome outcome.Outcome
-}
-
-// add adds a decision of a name.
-func (l *lateNames) add(name hashed, time int64, o outcome.Outcome) {
 	const most = 128
-	l.text = append(l.text, name.text...)
-	if l.waiting = append(l.waiting, lateName{name.hash, time, len(l.text), o}); len(l.waiting) == most {
-		l.flush()
+	n.text = append(n.text, name.text...)
+	if n.waiting = append(n.waiting, waiting{name.hash, time, len(n.text), o}); len(n.waiting) == most {
+		n.flush()
 	}
 }
 
-// flush adds the decisions that wait. The first two loops only read what the
-// last one needs. No branch depends on what they read, so they do not wait for it.
-func (l *lateNames) flush() {
-	for i := 0; i < len(l.waiting) && len(l.to.slots) > 0; i++ {
-		l.near ^= l.to.slots[l.to.home(l.waiting[i].hash)].number
-	}
-	for i := range l.waiting {
-		if n := l.to.find(l.waiting[i].hash); n >= 0 {
-			l.near ^= int32(l.to.sums[n].First)
-		}
+// flush adds the decisions that wait. The first loop only reads memory that the
+// other one needs. As no branch depends on it, it is read for several at once.
+func (n *names) flush() {
+	for i := 0; i < len(n.waiting) && len(n.slots) > 0; i++ {
+		n.near ^= n.slots[n.home(n.waiting[i].hash)].number
 	}
 	start := 0
-	for i := range l.waiting {
-		d := &l.waiting[i]
-		l.to.add(hashed{l.text[start:d.end], d.hash}, d.time, d.outcome)
+	for _, d := range n.waiting {
+		if s := n.sum(hashed{n.text[start:d.end], d.hash}); s != nil {
+			widen(&s.First, &s.Last, d.time)
+			s.Outcomes[d.outcome.Valid()]++
+		}
 		start = d.end
 	}
-	l.waiting, l.text = l.waiting[:0], l.text[:0]
+	n.waiting, n.text = n.waiting[:0], n.text[:0]
 }
 
 // merge adds the names of o.

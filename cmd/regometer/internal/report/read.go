@@ -71,7 +71,8 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
-			w.clients.flush()
+			w.sum.servers.flush()
+			w.sum.clients.flush()
 		})
 	}
 	for _, in := range r.inputs {

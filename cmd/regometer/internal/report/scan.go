@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/regometer/regometer/outcome"
@@ -121,13 +122,17 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		s.events = append(s.events, e)
 		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
 	}
-	for n := range s.xlogx[1:] {
-		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
-	}
 	s.setEvents()
+	var others sync.WaitGroup
+	others.Go(func() {
+		for n := range s.xlogx[1:] {
+			s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
+		}
+		s.setOver()
+	})
 	s.setAgain()
-	s.setOver()
 	s.setTargets()
+	others.Wait()
 	return s
 }
 
@@ -135,17 +140,8 @@ func newScan(of *decisionSample, servers *servers) *scan {
 func (s *scan) setEvents() {
 	for i := range s.events {
 		s.targets[0].events = append(s.targets[0].events, int32(i))
-	}
-	for a, values := range s.values {
-		counts, lists := make([]int, len(values)), make([]int32, len(s.events))
-		for i := range s.events {
-			counts[s.events[i].names[a]]++
-		}
-		for n, count := range counts {
-			values[n].events, lists = lists[:0:count], lists[count:]
-		}
-		for i := range s.events {
-			v := &values[s.events[i].names[a]]
+		for a, n := range s.events[i].names {
+			v := &s.values[a][n]
 			v.events = append(v.events, int32(i))
 		}
 	}

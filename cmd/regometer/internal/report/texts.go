@@ -84,21 +84,16 @@ func (t *texts) put(hash uint64, text string) int32 {
 		return n
 	}
 	t.hashes, t.list, t.bytes = append(t.hashes, hash), append(t.list, text), t.bytes+len(text)
+	first := len(t.list) - 1
 	if 2*len(t.list) > len(t.slots) {
-		t.slots = make([]slot, max(64, 2*len(t.slots)))
-		for n := range t.list {
-			t.place(n)
+		t.slots, first = make([]slot, max(64, 2*len(t.slots))), 0
+	}
+	for n, hash := range t.hashes[first:] {
+		at := t.home(hash)
+		for t.slots[at].number > 0 {
+			at = (at + 1) & (len(t.slots) - 1)
 		}
-	} else {
-		t.place(len(t.list) - 1)
+		t.slots[at] = slot{hash, int32(first + n + 1)}
 	}
 	return int32(len(t.list) - 1)
-}
-
-func (t *texts) place(n int) {
-	at := t.home(t.hashes[n])
-	for t.slots[at].number > 0 {
-		at = (at + 1) & (len(t.slots) - 1)
-	}
-	t.slots[at] = slot{t.hashes[n], int32(n + 1)}
 }

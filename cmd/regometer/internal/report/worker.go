@@ -30,7 +30,6 @@ type worker struct {
 	named      int      // bytes of memory that the numbers take
 	sampleNext int      // the size of the sample at which it needs a look at the limit
 
-	clients lateNames
 	// wholes has the numbers in sum.whole, and measures those of the event.
 	wholes   []int32
 	measures []logread.Measure
@@ -53,7 +52,7 @@ func newWorker(r *reading) *worker {
 	keysOf, _ := keyOf(r.By) // withDefaults has checked By
 	w := &worker{
 		reading: r, keysOf: keysOf, isKeyed: strings.Contains(r.By, ":"), buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
-		sum: sum, clients: lateNames{to: sum.clients},
+		sum: sum,
 	}
 	if r.Each != nil {
 		w.each = r.Each(func(metric int32) string { return w.names[metric] }, w.place)
@@ -145,7 +144,7 @@ func (w *worker) add(e *logread.Event) {
 	}
 	server, client := hashText(e.Labels), hashText(withoutPort(e.RequestedBy))
 	w.sum.servers.add(server, e.Time, e.Outcome)
-	w.clients.add(client, e.Time, e.Outcome)
+	w.sum.clients.add(client, e.Time, e.Outcome)
 	if w.sum.paths != nil {
 		w.sum.paths.Add(e.Path, e.Time, e.Outcome, e.Code, nil)
 	}
@@ -168,7 +167,11 @@ func (w *worker) add(e *logread.Event) {
 		w.sum.whole.AddEvent(len(e.Text), len(e.Input), len(e.Result), len(e.Cache))
 	}
 	w.part.Gaps.add(e, w.stages)
-	w.sum.sample.add(e, w.stages, server, client, w.sampledKey())
+	var key []byte // the first one, if it is a label or a field
+	if w.isKeyed {
+		key = w.keys[0]
+	}
+	w.sum.sample.add(e, w.stages, server, client, key)
 	if len(w.sum.sample.kept) >= w.sampleNext {
 		w.reading.sample.share(w.sum.sample)
 		w.sampleNext = len(w.sum.sample.kept) + sampleStep
@@ -189,14 +192,6 @@ func (w *worker) add(e *logread.Event) {
 			w.fail(err)
 		}
 	}
-}
-
-// sampledKey returns the first key of the event if it is a label or a field.
-func (w *worker) sampledKey() []byte {
-	if w.isKeyed {
-		return w.keys[0]
-	}
-	return nil
 }
 
 // addRevision adds an event and its evaluation to those of its revision.
