@@ -25,9 +25,8 @@ var bounds = grid.New(1e9, uint(Layout.Schema))
 // [exphist.Histogram]. The zero value is empty. An assignment does not copy the
 // values.
 type durations struct {
-	// few has the values, as long as they take less memory than wide would. Then
-	// it has those that are not in wide yet: adding some at a time to buckets, and
-	// not each, waits less for memory.
+	// few has the values, as long as they take less memory than wide would.
+	// Otherwise wide has them.
 	few  []uint32
 	wide *wide
 }
@@ -47,22 +46,33 @@ type wide struct {
 const (
 	wideSize = 72 // the bytes of a wide without its digits
 	chunk    = 8  // the range of the buckets grows by this many
-	waiting  = 16 // the values that are added to a wide at a time
 )
 
 // record records n > 0. It allocates memory for the first hundreds of values,
 // and later only when their range grows.
 func (d *durations) record(n int64) {
-	if (len(d.few) == cap(d.few) || n > math.MaxUint32) && !d.makeRoom(n) {
-		d.wide.include(n, n)
-		d.wide.record(n)
-		return
+	w := d.wide
+	if w == nil || n < w.least || n > w.most {
+		if n > math.MaxUint32 || len(d.few) == cap(d.few) {
+			w = d.makeRoom(n)
+		}
+		if w == nil {
+			d.few = append(d.few, uint32(n))
+			return
+		}
 	}
-	d.few = append(d.few, uint32(n))
+	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
+	i, digits := bounds.Position(n)-int(w.first), w.digits
+	digit := digits[i] + 1
+	digits[i] = digit
+	if digit == 0 {
+		w.add(i+int(w.buckets), 1)
+	}
 }
 
-// makeRoom makes room for n in few. It returns false if few is not for n.
-func (d *durations) makeRoom(n int64) bool {
+// makeRoom makes room for n in few or, if that takes less memory, in wide. It
+// returns wide.
+func (d *durations) makeRoom(n int64) *wide {
 	if d.wide == nil && n <= math.MaxUint32 {
 		want, buckets := len(d.few)+len(d.few)/2+2, 0
 		if len(d.few) > 0 {
@@ -70,33 +80,26 @@ func (d *durations) makeRoom(n int64) bool {
 		}
 		if 4*want <= wideSize+buckets {
 			d.few = append(slices.Grow([]uint32(nil), want), d.few...)
-			return true
+			return nil
 		}
 	}
 	d.widen()
-	return n <= math.MaxUint32
+	d.wide.include(n, n)
+	return d.wide
 }
 
 // widen moves the values from few to wide.
 func (d *durations) widen() {
-	few := d.few
-	if d.few = d.few[:0]; d.wide == nil {
-		d.few, d.wide = make([]uint32, 0, waiting), &wide{least: math.MaxInt64}
+	if d.wide != nil {
+		return
 	}
+	few := d.few
+	d.few, d.wide = nil, &wide{least: math.MaxInt64}
 	if len(few) > 0 {
 		d.wide.include(int64(slices.Min(few)), int64(slices.Max(few)))
 	}
 	for _, n := range few {
-		d.wide.record(int64(n))
-	}
-}
-
-// record adds n, which w must include.
-func (w *wide) record(n int64) {
-	w.sum = w.sum.Plus(Sum{Lo: uint64(n)})
-	i := bounds.Position(n) - int(w.first)
-	if w.digits[i]++; w.digits[i] == 0 {
-		w.add(i+int(w.buckets), 1)
+		d.record(int64(n))
 	}
 }
 
@@ -143,12 +146,12 @@ func (w *wide) add(at int, n uint64) {
 
 // read copies d into c, and uses the memory of c again.
 func (d *durations) read(c *exphist.Content) {
-	w := new(wide)
-	if d.wide != nil {
-		d.widen()
-		w = d.wide
-	} else if len(d.few) > 0 {
-		w.least, w.most = int64(slices.Min(d.few)), int64(slices.Max(d.few))
+	w := d.wide
+	if w == nil {
+		w = new(wide)
+		if len(d.few) > 0 {
+			w.least, w.most = int64(slices.Min(d.few)), int64(slices.Max(d.few))
+		}
 	}
 	*c = exphist.Content{Layout: Layout, Least: w.least, Most: w.most, SumHi: w.sum.Hi, SumLo: w.sum.Lo, Counts: c.Counts[:0]}
 	if w.most == 0 {
