@@ -6,7 +6,8 @@
 // type:
 //
 //   - A source finds the values in a text of lines: objects, in arrays and over
-//     many lines too, records of CSV, and lines behind prefixes.
+//     many lines too, which it puts on one line, records of CSV, and lines behind
+//     prefixes.
 //   - A finder finds the events in a value, whatever surrounds them. A text in
 //     the value may be a source again, or a part of one.
 //   - A parser reads the members of an event.

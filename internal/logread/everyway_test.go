@@ -187,3 +187,22 @@ func TestBrokenEveryWay(t *testing.T) {
 		t.Errorf("only %d problems", problems)
 	}
 }
+
+// rolls runs a check on random data many times. The check returns whether the
+// data were of interest, which at least so many must be.
+func rolls(t *testing.T, times, least int, check func(r *rand.Rand) bool) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	found := 0
+	for range times {
+		if check(r) {
+			found++
+		}
+	}
+	if found < least {
+		t.Errorf("only %d of %d checks were of interest", found, times)
+	}
+}
+
+// oneOf returns one of the values.
+func oneOf[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
