@@ -73,7 +73,7 @@ func (p *parser) judged(path, text []byte) (o outcome.Outcome, code string) {
 	if path == nil {
 		o, code = failure(text)
 	} else {
-		o = p.outcomeOf(p.judge.verdicts.Of(string(path)), text)
+		o = outcomeOf(p.judge.verdicts.Of(string(path)), text)
 	}
 	if len(path)+len(text) <= longestText {
 		*known = judgement{append(known.path[:0], path...), append(known.text[:0], text...), o, code}
@@ -81,20 +81,17 @@ func (p *parser) judged(path, text []byte) (o outcome.Outcome, code string) {
 	return o, code
 }
 
-func (p *parser) outcomeOf(verdict *verdicts.Verdict, text []byte) outcome.Outcome {
-	fields := p.fields[:0]
-	eachField(text, func(key, value []byte) {
-		fields = append(fields, namedValue{Meaning(key), value})
-	})
-	p.fields = fields
+func outcomeOf(verdict *verdicts.Verdict, text []byte) outcome.Outcome {
+	fields := make([][2][]byte, 0, 16) // names and values
+	eachField(text, func(key, value []byte) { fields = append(fields, [2][]byte{Meaning(key), value}) })
 	return verdict.Judge(func(names []string) any {
 		if len(names) == 0 {
 			return meaning(text)
 		}
 		var found []byte
-		for _, n := range fields {
-			if string(n.name) == names[0] {
-				found = n.value
+		for _, f := range fields {
+			if string(f[0]) == names[0] {
+				found = f[1]
 			}
 		}
 		for _, name := range names[1:] {
@@ -103,9 +100,6 @@ func (p *parser) outcomeOf(verdict *verdicts.Verdict, text []byte) outcome.Outco
 		return meaning(found)
 	})
 }
-
-// namedValue is a field of an object.
-type namedValue struct{ name, value []byte }
 
 // someList stands for all lists and objects that are not empty.
 var someList any = []any{nil}

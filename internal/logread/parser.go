@@ -107,8 +107,7 @@ type parser struct {
 	problems []Problem // of the event
 	clock    clock
 
-	judge  *judge
-	fields []namedValue // of a result
+	judge *judge
 
 	query, queryPath []byte // the last query that may be a reference, and its path
 
