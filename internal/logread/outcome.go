@@ -32,6 +32,11 @@ func (p *parser) outcome(path []byte, query bool) (o outcome.Outcome, code strin
 	if text != nil && p.metrics.quoted {
 		text = jsonOf(fieldResult, text)
 	}
+	if text == nil && p.hasFlat {
+		if o, _ = p.judged(path, emptyList); o == outcome.Allowed { // the store may have left it out
+			return outcome.Neither, "", true
+		}
+	}
 	switch {
 	case text == nil || text[0] == 'n':
 		return outcome.Undefined, "", false
@@ -41,6 +46,8 @@ func (p *parser) outcome(path []byte, query bool) (o outcome.Outcome, code strin
 	o, _ = p.judged(path, text)
 	return o, "", false
 }
+
+var emptyList = []byte("[]")
 
 // A log has many decisions with the same path and result, or with the same
 // error. So the parsers of a reader remember what they have found, at a place

@@ -93,6 +93,7 @@ type parser struct {
 	// string without escapes and of printable ASCII.
 	seen, present, plain uint32
 	flattened            bool // the object is a flattened event, which nested has as OPA writes it
+	hasFlat              bool // some of its members are members of a field
 	nested               []byte
 	values               [fieldCount]span // of the fields that are present
 	members              []member         // that may hold an event
@@ -136,7 +137,8 @@ const mostKeys = 64
 func (p *parser) parse(text []byte) (end int) {
 	end = p.parseMembers(text)
 	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
-	if p.flattened = end > 0 && (p.seen>>fieldFlat&1 != 0 || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
+	p.hasFlat = p.seen>>fieldFlat&1 != 0
+	if p.flattened = end > 0 && (p.hasFlat || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
 		p.nested = appendNested(p.nested[:0], text[:end], p.present)
 		p.parseMembers(p.nested)
 	}
