@@ -115,8 +115,9 @@ func (r *Reader) Forget() {
 
 // Read reads the next part of the text, and returns the number of bytes that it
 // has dealt with. The rest, which has less than Options.MaxLength bytes, must be
-// given again with more behind it. Read does not change text, does not look
-// beyond its length, which may be any, and does not keep it.
+// given again with more behind it. Read may put values that it has dealt with on
+// one line, does not look beyond the length of text, which may be any, and does
+// not keep it.
 func (r *Reader) Read(text []byte) (n int) { return r.root.read(slices.Clip(text), false) }
 
 // Close reads the rest, the end of the text.
