@@ -34,7 +34,7 @@ source() {
 	rm -rf "$opa"
 	"$work/regometer" build "$1" --write-source "$opa" >"$work/log" 2>&1 || { cat "$work/log" >&2 && false; }
 	rm -f "$opa/regometer_build.go"
-	git add --all --force
+	git add --all --force -- '*.go' # all that a step changes
 }
 git init --quiet
 source --unmodified
