@@ -262,9 +262,7 @@ func (s *decisionSample) number() {
 
 // merge adds the decisions of o.
 func (s *decisionSample) merge(o *decisionSample) {
-	if o.limit < s.limit {
-		s.thin(o.limit)
-	}
+	s.thin(min(s.limit, o.limit))
 	s.take(o.kept, &o.names)
 	s.fit()
 }

@@ -87,26 +87,22 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		return s
 	}
 	var numbers [attributes][]int32 // of the names of the sample, plus 1
-	var indices [attributes]map[string]int32
+	var values [attributes]texts
 	for a := range numbers {
-		numbers[a], indices[a] = make([]int32, len(of.names.list)), map[string]int32{}
+		numbers[a] = make([]int32, len(of.names.list))
 	}
 	number := func(a int, name int32) int32 {
-		if at := numbers[a][name]; at > 0 {
-			return at - 1
+		n := &numbers[a][name]
+		if *n == 0 {
+			text := of.names.list[name]
+			if a == ofServer {
+				text = servers.labels(text)[servers.label]
+			}
+			if *n = values[a].number(hashText([]byte(text))) + 1; int(*n) > len(s.values[a]) {
+				s.values[a] = append(s.values[a], value{name: text})
+			}
 		}
-		text := of.names.list[name]
-		if a == ofServer {
-			text = servers.labels(text)[servers.label]
-		}
-		n, ok := indices[a][text]
-		if !ok {
-			n = int32(len(s.values[a]))
-			indices[a][text] = n
-			s.values[a] = append(s.values[a], value{name: text})
-		}
-		numbers[a][name] = n + 1
-		return n
+		return *n - 1
 	}
 	first, last := of.kept[0].time, of.kept[n-1].time
 	width := float64(last)/scanBins - float64(first)/scanBins + 1
