@@ -31,18 +31,17 @@ type Gaps struct {
 // add counts the gaps of a decision. stages has the stage of each metric, or "".
 func (g *Gaps) add(e *logread.Event, stages []string) {
 	timed := slices.ContainsFunc(e.Measures, func(m logread.Measure) bool { return m.Value > 0 && stages[m.Metric] != "" })
-	if timed && e.Time != logread.NoTime && !e.Damaged && !e.Hidden { // as most decisions
-		return
-	}
-	g.Any++
+	lacks := int64(0)
 	for _, gap := range [...]struct {
 		n  *int64
 		is bool
 	}{{&g.Duration, !timed}, {&g.Time, e.Time == logread.NoTime}, {&g.Metric, e.Damaged}, {&g.Result, e.Hidden}} {
 		if gap.is {
 			*gap.n++
+			lacks = 1
 		}
 	}
+	g.Any += lacks
 }
 
 // problems returns the names and counts of those problems that are of some

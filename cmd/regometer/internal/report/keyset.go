@@ -150,36 +150,33 @@ func (s *keySet) sort(shard *keyShard, level int32) int {
 }
 
 // sortKeys sorts the keys of a shard. The hashes of ids are random, so a radix
-// sort of their first bits leaves few keys to sort.
+// sort of their first bits leaves few keys in wrong places.
 func sortKeys(keys []decisionKey) {
-	const digit, least = 9, 64 - 6 - 2*9
-	memory, _ := spares.Get().(*[]decisionKey)
-	defer spares.Put(memory)
-	*memory = slices.Grow((*memory)[:0], len(keys))
-	from, to := keys, (*memory)[:len(keys)]
-	for shift := least; shift < 64-6; shift += digit {
-		var places [1 << digit]int
-		for i := range from {
-			places[from[i].id>>shift%(1<<digit)]++
+	const digit, least = 9, 64 - 6 - 4*9
+	if len(keys) > 1<<digit {
+		memory, _ := spares.Get().(*[]decisionKey)
+		defer spares.Put(memory)
+		*memory = slices.Grow((*memory)[:0], len(keys))
+		spare := (*memory)[:len(keys)]
+		for shift := least; shift < 64-6; shift += digit {
+			var places [1 << digit]int
+			for i := range keys {
+				places[keys[i].id>>shift%(1<<digit)]++
+			}
+			next := 0
+			for i, n := range places {
+				places[i], next = next, next+n
+			}
+			for _, k := range keys {
+				place := &places[k.id>>shift%(1<<digit)]
+				spare[*place] = k
+				*place++
+			}
+			keys, spare = spare, keys
 		}
-		next := 0
-		for i, n := range places {
-			places[i], next = next, next+n
-		}
-		for _, k := range from {
-			place := &places[k.id>>shift%(1<<digit)]
-			to[*place] = k
-			*place++
-		}
-		from, to = to, from
 	}
-	for n := 1; len(keys) > 0; keys, n = keys[n:], 1 {
-		for n < len(keys) && keys[n].id>>least == keys[0].id>>least {
-			n++
-		}
-		if n > 1 {
-			slices.SortFunc(keys[:n], compareKeys)
-		}
+	if !slices.IsSortedFunc(keys, compareKeys) {
+		slices.SortFunc(keys, compareKeys)
 	}
 }
 

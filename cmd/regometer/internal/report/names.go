@@ -26,17 +26,6 @@ type names struct {
 	limit uint64 // 0 stands for 2^64
 	texts
 	sums []seen
-
-	waiting []waiting // for flush
-	text    []byte    // of their names
-	near    int32     // without it, the compiler would leave out what flush only reads
-}
-
-type waiting struct {
-	hash    uint64
-	time    int64
-	end     int // of the name in text
-	outcome outcome.Outcome
 }
 
 // seen has what is known of all decisions of a name.
@@ -82,7 +71,7 @@ func (n *names) sum(name hashed) *seen {
 // thin lowers the limit.
 func (n *names) thin(limit uint64) {
 	all := *n
-	n.limit, n.texts, n.sums = cmp.Or(limit, 1<<63), texts{}, nil
+	*n = names{limit: cmp.Or(limit, 1<<63)}
 	for i, hash := range all.hashes {
 		if hash < n.limit-1 {
 			n.put(hash, all.list[i])
@@ -91,30 +80,12 @@ func (n *names) thin(limit uint64) {
 	}
 }
 
-// add adds a decision of a name: some at a time, until flush.
+// add adds a decision of a name.
 func (n *names) add(name hashed, time int64, o outcome.Outcome) {
-	const most = 128
-	n.text = append(n.text, name.text...)
-	if n.waiting = append(n.waiting, waiting{name.hash, time, len(n.text), o}); len(n.waiting) == most {
-		n.flush()
+	if s := n.sum(name); s != nil {
+		widen(&s.First, &s.Last, time)
+		s.Outcomes[o.Valid()]++
 	}
-}
-
-// flush adds the decisions that wait. The first loop only reads memory that the
-// other one needs. As no branch depends on it, it is read for several at once.
-func (n *names) flush() {
-	for i := 0; i < len(n.waiting) && len(n.slots) > 0; i++ {
-		n.near ^= n.slots[n.home(n.waiting[i].hash)].number
-	}
-	start := 0
-	for _, d := range n.waiting {
-		if s := n.sum(hashed{n.text[start:d.end], d.hash}); s != nil {
-			widen(&s.First, &s.Last, d.time)
-			s.Outcomes[d.outcome.Valid()]++
-		}
-		start = d.end
-	}
-	n.waiting, n.text = n.waiting[:0], n.text[:0]
 }
 
 // merge adds the names of o.

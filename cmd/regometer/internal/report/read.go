@@ -71,8 +71,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
-			w.sum.servers.flush()
-			w.sum.clients.flush()
 		})
 	}
 	for _, in := range r.inputs {
@@ -331,7 +329,7 @@ const (
 
 // blockSize is the size of the text that is read at a time. A processor keeps so
 // much near, beside what a worker has of the decisions.
-const blockSize = 1 << 17
+const blockSize = 1 << 18
 
 // readFile reads a file that is not cut.
 func (w *worker) readFile(ctx context.Context, in *input) {

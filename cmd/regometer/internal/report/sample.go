@@ -262,7 +262,9 @@ func (s *decisionSample) number() {
 
 // merge adds the decisions of o.
 func (s *decisionSample) merge(o *decisionSample) {
-	s.thin(min(s.limit, o.limit))
+	if o.limit < s.limit {
+		s.thin(o.limit)
+	}
 	s.take(o.kept, &o.names)
 	s.fit()
 }

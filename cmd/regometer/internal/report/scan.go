@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/regometer/regometer/outcome"
@@ -87,22 +86,26 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		return s
 	}
 	var numbers [attributes][]int32 // of the names of the sample, plus 1
-	var values [attributes]texts
+	var indices [attributes]map[string]int32
 	for a := range numbers {
-		numbers[a] = make([]int32, len(of.names.list))
+		numbers[a], indices[a] = make([]int32, len(of.names.list)), map[string]int32{}
 	}
 	number := func(a int, name int32) int32 {
-		n := &numbers[a][name]
-		if *n == 0 {
-			text := of.names.list[name]
-			if a == ofServer {
-				text = servers.labels(text)[servers.label]
-			}
-			if *n = values[a].number(hashText([]byte(text))) + 1; int(*n) > len(s.values[a]) {
-				s.values[a] = append(s.values[a], value{name: text})
-			}
+		if at := numbers[a][name]; at > 0 {
+			return at - 1
 		}
-		return *n - 1
+		text := of.names.list[name]
+		if a == ofServer {
+			text = servers.labels(text)[servers.label]
+		}
+		n, ok := indices[a][text]
+		if !ok {
+			n = int32(len(s.values[a]))
+			indices[a][text] = n
+			s.values[a] = append(s.values[a], value{name: text})
+		}
+		numbers[a][name] = n + 1
+		return n
 	}
 	first, last := of.kept[0].time, of.kept[n-1].time
 	width := float64(last)/scanBins - float64(first)/scanBins + 1
@@ -118,17 +121,13 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		s.events = append(s.events, e)
 		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
 	}
+	for n := range s.xlogx[1:] {
+		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
+	}
 	s.setEvents()
-	var others sync.WaitGroup
-	others.Go(func() {
-		for n := range s.xlogx[1:] {
-			s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
-		}
-		s.setOver()
-	})
 	s.setAgain()
+	s.setOver()
 	s.setTargets()
-	others.Wait()
 	return s
 }
 
@@ -136,8 +135,17 @@ func newScan(of *decisionSample, servers *servers) *scan {
 func (s *scan) setEvents() {
 	for i := range s.events {
 		s.targets[0].events = append(s.targets[0].events, int32(i))
-		for a, n := range s.events[i].names {
-			v := &s.values[a][n]
+	}
+	for a, values := range s.values {
+		counts, lists := make([]int, len(values)), make([]int32, len(s.events))
+		for i := range s.events {
+			counts[s.events[i].names[a]]++
+		}
+		for n, count := range counts {
+			values[n].events, lists = lists[:0:count], lists[count:]
+		}
+		for i := range s.events {
+			v := &values[s.events[i].names[a]]
 			v.events = append(v.events, int32(i))
 		}
 	}

@@ -61,16 +61,15 @@ const (
 )
 
 func (s *scan) sidesOf(c *cluster) []side {
-	sides, others := make([]side, len(s.events)), s.targets[0].events
-	if path := c.parent[ofPath]; path != anyName {
-		others = s.values[ofPath][path].events
-	}
-	for _, i := range others {
-		sides[i] = peer
-	}
-	for _, i := range c.events {
-		if sides[i] = before; int(i) >= c.first && int(i) <= c.last {
+	sides := make([]side, len(s.events))
+	for i := range s.events {
+		switch e := &s.events[i]; {
+		case c.has(i, e):
 			sides[i] = inside
+		case c.subject.has(e):
+			sides[i] = before
+		case c.parent.has(e):
+			sides[i] = peer
 		}
 	}
 	return sides

@@ -123,18 +123,17 @@ type search struct {
 	*feature
 	x []int8 // by event: as feature.of, or -1 if the event is in another cluster
 
-	// Of the target at which it looks: the decisions before each slice of time, and
-	// all.
-	before [scanBins + 1]tally
-	// If list was called, the decisions that count, and how many before each of
-	// them and in all have the feature.
+	// Of the target at which it looks: the decisions that count, how many before
+	// each of them and in all have the feature, and how many are before each slice
+	// of time and in all.
 	at, has []int32
+	slices  [scanBins + 1]int
 }
 
 // findCandidates returns subjects with their best intervals.
 func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 	n := len(s.events)
-	m := &search{scan: s, feature: f, x: make([]int8, n)}
+	m := &search{scan: s, feature: f, x: make([]int8, n), at: make([]int32, n), has: make([]int32, n+1)}
 	for i := range s.events {
 		if m.x[i] = -1; !removed[i] {
 			m.x[i] = f.of(&s.events[i])
@@ -169,30 +168,22 @@ func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
 }
 
 // lookAt looks at the decisions of a target, and returns their tally.
-func (m *search) lookAt(events []int32) (own tally) {
-	var bins [scanBins]tally
+func (m *search) lookAt(events []int32) tally {
+	bin, n, has := 0, 0, int32(0)
 	for _, i := range events {
 		if x := m.x[i]; x >= 0 {
-			b := &bins[m.bin[i]%scanBins]
-			b.all++
-			b.has += int(x)
+			for ; bin <= int(m.bin[i]); bin++ {
+				m.slices[bin] = n
+			}
+			has += int32(x)
+			m.at[n], m.has[n+1] = i, has
+			n++
 		}
 	}
-	for i, t := range bins {
-		m.before[i], own = own, own.plus(t)
+	for ; bin <= scanBins; bin++ {
+		m.slices[bin] = n
 	}
-	m.before[scanBins] = own
-	return own
-}
-
-// list lists the decisions of a target that count. Few targets need it.
-func (m *search) list(events []int32) {
-	m.at, m.has = m.at[:0], append(m.has[:0], 0)
-	for _, i := range events {
-		if x := m.x[i]; x >= 0 {
-			m.at, m.has = append(m.at, i), append(m.has, m.has[len(m.at)]+int32(x))
-		}
-	}
+	return tally{n, int(has)}
 }
 
 // findInterval returns the interval of a target with the highest score, in
@@ -211,9 +202,9 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		}
 	}
 	var best, fell, whole cluster
-	consider := func(from, to int, in tally) {
+	consider := func(from, to int) {
 		// A few decisions at an end of the log are no other times.
-		begins, ends := from > 0, to < own.all
+		in, begins, ends := tally{to - from, int(m.has[to] - m.has[from])}, from > 0, to < own.all
 		if in.has < scanHas || m.rare && in.has < scanRare || in.all < scanLeast || begins && from < scanLeast || ends && own.all-to < scanLeast {
 			return
 		}
@@ -244,23 +235,19 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			whole = c
 		}
 	}
-	for i, from := range m.before[:scanBins] {
-		for k, to := range m.before[i+1:] {
-			if from.all < m.before[i+1].all && to.all > m.before[i+k].all { // neither is empty
-				consider(from.all, to.all, to.minus(from))
+	for i, from := range m.slices[:scanBins] {
+		for k, to := range m.slices[i+1:] {
+			if from < m.slices[i+1] && to > m.slices[i+k] { // neither is empty
+				consider(from, to)
 			}
 		}
 	}
-	if max(best.score, whole.score) > 0 {
-		m.list(t.events)
-	}
-	count := func(from, to int) tally { return tally{to - from, int(m.has[to] - m.has[from])} }
 	for range 2 {
 		for from := 0; best.score > 0 && from < best.last; from++ {
-			consider(from, best.last, count(from, best.last))
+			consider(from, best.last)
 		}
 		for to := best.first + 1; best.score > 0 && to <= own.all; to++ {
-			consider(best.first, to, count(best.first, to))
+			consider(best.first, to)
 		}
 	}
 	if fell.score > best.score-scanScore {

@@ -29,34 +29,27 @@ func hashText(text []byte) hashed {
 
 // texts numbers texts. It knows a text by its hash: two texts with one hash of
 // 64 bits are the same. Texts may come in any order, so that memory is the
-// limit: a look-up takes one line of it.
+// limit: a look-up takes two lines of it.
 type texts struct {
-	slots  []slot // by hash; a power of two of them
+	slots  []int32 // numbers, plus 1, by hash; a power of two of them
 	hashes []uint64
 	list   []string
 	bytes  int // of the list
 }
 
-type slot struct {
-	hash   uint64
-	number int32 // plus 1
-}
-
 // spread is random, so that nobody can choose texts that share their slots.
 var spread = rand.Uint64() | 1
 
-// home returns the index of the first slot in which to look for a hash. There
-// must be slots.
-func (t *texts) home(hash uint64) int { return int(mix(hash, spread)) & (len(t.slots) - 1) }
-
 // find returns the number of the text with a hash, or -1.
 func (t *texts) find(hash uint64) int32 {
-	if len(t.slots) == 0 {
+	mask := len(t.slots) - 1
+	if mask < 0 {
 		return -1
 	}
-	for at := t.home(hash); ; at = (at + 1) & (len(t.slots) - 1) {
-		if s := t.slots[at]; s.hash == hash || s.number == 0 {
-			return s.number - 1
+	for at := int(mix(hash, spread)) & mask; ; at = (at + 1) & mask {
+		n := t.slots[at] - 1
+		if n < 0 || t.hashes[n] == hash {
+			return n
 		}
 	}
 }
@@ -84,16 +77,22 @@ func (t *texts) put(hash uint64, text string) int32 {
 		return n
 	}
 	t.hashes, t.list, t.bytes = append(t.hashes, hash), append(t.list, text), t.bytes+len(text)
-	first := len(t.list) - 1
 	if 2*len(t.list) > len(t.slots) {
-		t.slots, first = make([]slot, max(64, 2*len(t.slots))), 0
-	}
-	for n, hash := range t.hashes[first:] {
-		at := t.home(hash)
-		for t.slots[at].number > 0 {
-			at = (at + 1) & (len(t.slots) - 1)
+		t.slots = make([]int32, max(64, 2*len(t.slots)))
+		for n := range t.list {
+			t.place(n)
 		}
-		t.slots[at] = slot{hash, int32(first + n + 1)}
+	} else {
+		t.place(len(t.list) - 1)
 	}
 	return int32(len(t.list) - 1)
+}
+
+func (t *texts) place(n int) {
+	mask := len(t.slots) - 1
+	at := int(mix(t.hashes[n], spread)) & mask
+	for t.slots[at] > 0 {
+		at = (at + 1) & mask
+	}
+	t.slots[at] = int32(n + 1)
 }

@@ -167,11 +167,7 @@ func (w *worker) add(e *logread.Event) {
 		w.sum.whole.AddEvent(len(e.Text), len(e.Input), len(e.Result), len(e.Cache))
 	}
 	w.part.Gaps.add(e, w.stages)
-	var key []byte // the first one, if it is a label or a field
-	if w.isKeyed {
-		key = w.keys[0]
-	}
-	w.sum.sample.add(e, w.stages, server, client, key)
+	w.sum.sample.add(e, w.stages, server, client, w.sampledKey())
 	if len(w.sum.sample.kept) >= w.sampleNext {
 		w.reading.sample.share(w.sum.sample)
 		w.sampleNext = len(w.sum.sample.kept) + sampleStep
@@ -192,6 +188,14 @@ func (w *worker) add(e *logread.Event) {
 			w.fail(err)
 		}
 	}
+}
+
+// sampledKey returns the first key of the event if it is a label or a field.
+func (w *worker) sampledKey() []byte {
+	if w.isKeyed {
+		return w.keys[0]
+	}
+	return nil
 }
 
 // addRevision adds an event and its evaluation to those of its revision.
