@@ -131,7 +131,7 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 // little while it reads, and harder still once it needs much memory. It leaves
 // what GOGC and GOMEMLIMIT set.
 func limitMemory() {
-	const percent, soft = 50, 160 << 20 // bytes
+	const percent, soft = 30, 160 << 20 // bytes
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
