@@ -105,9 +105,8 @@ test-opa: ## Test the adapter, the plugin and the collector with the oldest OPA 
 	cd prom && GOWORK=off $(TEST) ./...
 
 # With GUIDED=1, all packages are compiled again, with counters by which Go looks
-# for inputs that reach other code. They help only after many inputs. A target
-# goes on after a finding of another. Without a limit, Go takes up to a minute to
-# shorten each new input.
+# for inputs that reach other code. A target goes on after a finding of another.
+# Without a limit, Go takes up to a minute to shorten each new input.
 .PHONY: fuzz
 fuzz: ## Run each fuzz target, or those whose folder and name match TARGETS, for FUZZTIME (1000x, or a duration); GUIDED=1 looks for code that no input has reached
 	@failed=; fuzzed=0; binary=$$(mktemp); trap 'rm -f "$$binary"' EXIT; cache=$$($(GO) env GOCACHE); \

@@ -70,8 +70,8 @@ const (
 )
 
 // foundMember is a listed member. Of an event, it has the key's line in bytes,
-// where the key and the value begin, and where the value ends. Of metrics, it has the line, where the value begins, and the number in two halves,
-// or -1.
+// where the key and the value begin, and where the value ends. Of metrics, it has
+// the line, where the value begins, and the number in two halves, or -1.
 type foundMember [4]uint32
 
 const mostFound = 32 // at a time

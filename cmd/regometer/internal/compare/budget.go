@@ -6,9 +6,9 @@ package compare
 import "slices"
 
 // budget shares out the error that a comparison may make. Half of it goes to
-// all tests equally, and half in proportion to the durations or decisions
-// of their rows, of which more tell more. So a busy path among hundreds of idle ones is tested
-// nearly as if it were alone.
+// all tests equally, and half in proportion to the durations or decisions of
+// their rows, of which more tell more. So a busy path among hundreds of idle ones
+// is tested nearly as if it were alone.
 type budget struct {
 	error float64
 	count float64 // of the rows of all tests
@@ -53,9 +53,9 @@ func (b *budget) discover() {
 }
 
 // alpha returns the error of an interval in a row of so many durations or
-// decisions. A row is slower, faster or changed if an interval of this error does not contain 0. The
-// intervals of these rows are wrong as rarely as the rows are (Benjamini and
-// Yekutieli 2005).
+// decisions. A row is slower, faster or changed if an interval of this error does
+// not contain 0. The intervals of these rows are wrong as rarely as the rows are
+// (Benjamini and Yekutieli 2005).
 func (b *budget) alpha(count float64) float64 {
 	return min(b.error, b.error*b.share(count)*float64(max(b.found, 1)))
 }
