@@ -74,8 +74,9 @@ const separators = "._@:-$"
 // dataNames are parts of the names of members with arbitrary data.
 var dataNames = [][]byte{[]byte("input"), []byte("result"), []byte("custom"), []byte("builtin"), []byte("context"), []byte("req_"), []byte("resp_"), []byte("body")}
 
-// flatInput matches the key of a member of an input.
-var flatInput = regexp.MustCompile(`(?:^|[\W_])input[._]`)
+// flatInput matches the key of a member of an input, and of a path or query
+// below a name or with Azure's suffix.
+var flatInput = regexp.MustCompile(`(?:^|[\W_])(?:input[._]|(?:path|query)(?:_s)?$)`)
 
 // isFlat reports whether a key shows that an object may be a flattened event.
 func isFlat(name []byte) bool {

@@ -6,6 +6,7 @@ package logread
 import (
 	"bytes"
 	"regexp"
+	"slices"
 )
 
 // A line that is not JSON may have an event behind a prefix. The prefixes of
@@ -40,6 +41,11 @@ func (f *finder) cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
 		return nil, rest, false, true
 	}
 	at := namePrefix.FindSubmatchIndex(head)
+	if at != nil {
+		if f := fieldOf(bytes.TrimRight(line[at[2]:at[3]], " |")); f.isData() || f <= fieldError { // a column
+			at = nil
+		}
+	}
 	if at != nil && line[at[1]-1] == ' ' {
 		f.prefix = append(f.prefix[:0], line[:at[1]]...)
 	} else if at == nil && bytes.Contains(head, []byte("]: ")) {
@@ -76,9 +82,11 @@ const maxTries = 100
 // embedded returns the JSON object in a line, or nil. It is the first text that
 // parse finds to be an object, which may be: from a brace to the end, except
 // what closes a quotation; a string behind key=, as logfmt has it; a field of
-// CSV. logged reports whether it is in a line of a logger. A part of an event
-// yields nothing: the objects in its tail are closed before its end, and an
-// object that does not end may have others in it.
+// CSV. If several fields of CSV may be objects, it returns a list of them.
+// logged reports whether it is in a line of a logger. A part of an event yields
+// nothing: the objects in its tail are closed before its end, and an object that
+// does not end may have others in it. One that ends before the line does is a
+// column of a table, and the last column may be an input.
 func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, logged bool) {
 	for i, tries := 0, 0; tries < maxTries; i, tries = i+1, tries+1 {
 		n := bytes.IndexByte(line[i:], '{')
@@ -87,14 +95,15 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, lo
 		}
 		i += n
 		if i > 0 && line[i-1] == '"' {
-			if text := quotation(line, i-1); text != nil && parse(text) == len(text) {
+			if text := quotation(line, i-1); text != nil && (text[0] == '[' || parse(text) == len(text)) {
 				return text, endsLogged(line[:i])
 			}
 		}
-		if end := parse(line[i:]); end > 0 && isClosing(line[i+end:]) {
+		switch end := parse(line[i:]); {
+		case end > 0 && isClosing(line[i+end:]) && !dataBefore.Match(line[:i]):
 			return line[i : i+end], endsLogged(line[:i])
-		} else if end < 0 && new(scanner).scan(line[i:]) == more { // it does not end
-			break
+		case end > len("{}"), end < 0 && new(scanner).scan(line[i:]) == more:
+			return nil, false
 		}
 	}
 	return nil, false
@@ -106,19 +115,29 @@ func isClosing(text []byte) bool {
 }
 
 // dataBefore matches a line up to a value of arbitrary data: of a member that
-// logcli has extracted, as input_user=, or within one that Fluent Bit has, as
-// "input"=>{"user"=>.
-var dataBefore = regexp.MustCompile(`(?:` + string(bytes.Join(dataNames, []byte{'|'})) + `)(?:[\w.-]*=$|\w*"=>)`)
+// logcli has extracted, as input_user=, or of a column, as input: or input |, or
+// within one that Fluent Bit has, as "input"=>{"user"=>. A client chooses the
+// path and the query, too.
+var dataBefore = regexp.MustCompile(`(?:` + string(bytes.Join(dataNames, []byte{'|'})) + `)(?:[\w.-]*[ :=|]+$|\w*"=>)|(?:path|query)"?[ :=>|]+$|^ *(?:error|input|path|query) *[:=|]`)
 
 // quotation returns the text in the quotation that begins at i, if it is of an
 // object and a value of logfmt or of Fluent Bit's standard output, a field of
-// CSV, or the whole line, also as an element of an array. Otherwise it returns
-// nil.
+// CSV, or the whole line, also as an element of an array. If other fields may be
+// objects too, it returns a list of them. Otherwise it returns nil.
 func quotation(line []byte, i int) (text []byte) {
 	switch rest := line[i+2:]; {
 	case hasPrefix(rest, `""`):
 		cells, _ := cutCells(line[i:], ',')
-		return cells[0]
+		objects := slices.DeleteFunc(slices.Clone(cells), func(cell []byte) bool { return !hasPrefix(cell, "{") })
+		if len(objects) < 2 {
+			return cells[0]
+		}
+		text = append(text, '[')
+		for _, cell := range cells {
+			text = append(appendText(text, cell), ',')
+		}
+		text[len(text)-1] = ']'
+		return text
 	case hasPrefix(rest, `\"`) && (i == 0 || line[i-1] == '=' || hasPrefix(line[max(i-2, 0):], "=>")) && !dataBefore.Match(line[:i]):
 		if text, end := decodeString(nil, line, i); end > 0 && (i > 0 || isClosing(bytes.TrimPrefix(line[end:], []byte{','}))) {
 			return text

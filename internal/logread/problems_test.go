@@ -67,10 +67,15 @@ func TestProblems(t *testing.T) {
 		"input like an event":      {`{"input":` + whole + `,"log":5}` + "\n" + `{"a":{"result":` + whole + "}}\n", "", nil, 2},
 		"logfmt, cut":              {"level=info msg=" + quoted(whole)[:30] + "\nmsg=x decision_id={y}\n", "", []string{"invalid_json at 1"}, 1},
 		"docker, beginning cut":    {dockered(whole)[9:] + "x \"of {\\\"decision_id\\\": 1}\" y\n", "", []string{"invalid_json at 1"}, 1},
-		"several in a line":        {"59 <1> " + whole + "59 <1> " + whole + "\ntime=x decision_id=d metrics=\"map[timer_a_ns:1]\"\n", "d", []string{"unknown_form at 1", "unknown_form at 2"}, 0},
+		"several in a line":        {"59 <1> " + whole + "59 <1> " + whole + "\ntime=x decision_id=d metrics=\"map[timer_a_ns:1]\"\n", "", []string{"invalid_json at 1", "invalid_json at 1", "unknown_form at 2"}, 0},
 		"export, cut":              {`{"hits":{"total":3,"hits":[` + whole + ",\n{\"_source\":" + whole + "}," + broken, "dd", []string{"truncated at 2"}, 0},
 		"export of strings, cut":   {`{"tables":[{"rows":[[1,` + quoted(whole) + `],[1,` + quoted(broken)[:30], "d", []string{"truncated at 1"}, 0},
 		"journald, no text":        {`{"MESSAGE":null,"__REALTIME_TIMESTAMP":"1"}` + "\n" + `{"__REALTIME_TIMESTAMP" : "1", "MESSAGE" : [ 123, 27 ]}` + "\n" + `{"MESSAGE":"x","__REALTIME_TIMESTAMP":"1"}`, "", []string{"no_text at 1", "no_text at 2"}, 3},
+		"row of an input":          {`["d",{"id":"x"},{ "timer_a_ns":1},` + whole + "]\n" + `["d","{\"counter_a\":1}",` + quoted(whole) + "]\n" + `[1,{"a":1},` + whole + "]", "d", []string{"unknown_form at 1", "unknown_form at 2"}, 0},
+		"columns and rows":         {`{"columns":[{"name":"decision_id"},{"name":"input"}],"rows":[["d",` + quoted(whole) + "]]}\n" + `{"columns":["event"],"rows":[[` + quoted(whole) + "]]}", "d", []string{"unknown_form at 1"}, 0},
+		"columns of a width":       {" d | {\"id\":\"x\"} | " + whole + "\n x | " + whole, "d", []string{"invalid_json at 1"}, 1},
+		"lines of columns":         {"path | x " + whole + "\ninput:   " + whole + "\n \"path\"=>" + quoted(whole) + "\npath=" + quoted(whole), "", []string{"invalid_json at 1", "invalid_json at 2", "invalid_json at 3", "invalid_json at 4"}, 0},
+		"a brace at the end":       {"x {\n  " + whole + "\n[INFO] x {\n\"a\":" + whole + "}\ny {\n\"a\":" + whole + "}", "dd", []string{"invalid_json at 4"}, 2},
 		"strings, cut":             {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -209,14 +209,21 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	eol := lineEnd(text, i)
 	line, f, isFirst := text[i:eol], &s.reader.finder, s.isFile() && s.line() == 1
-	s.skips = true
-	if s.within {
+	if line[0] == '[' && !s.within && logged.Match(line) {
+		return s.textLog(text, i, end)
+	}
+	if before, ok := bytes.CutSuffix(bytes.TrimRight(line, " \t\r"), []byte(" {")); ok && !s.within && !endsLogged(before) {
+		switch behind := skipSpace(text, eol); { // an object of several lines may begin behind a prefix
+		case behind == len(text) && !s.isAll(text[i:], end):
+			return i, false
+		case behind < len(text) && text[behind] == '"':
+			s.within = true
+			return i + len(before) + 1, true
+		}
+	}
+	if s.skips = true; s.within {
 		s.lose(line)
 		return eol, true
-	}
-	if line[0] == '[' && logged.Match(line) {
-		s.skips = false
-		return s.textLog(text, i, end)
 	}
 	if isFirst {
 		s.reader.table = tableOf(line)
@@ -244,19 +251,18 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 
 // embedded reads a line that may have an object behind a prefix.
 func (s *source) embedded(line []byte) {
-	p := &s.reader.finder.parsers[s.index()]
+	f := &s.reader.finder
+	p := &f.parsers[s.index()]
 	text, isLogged := embedded(line, p.parse)
 	switch {
 	case isLogged && hasEvent(line):
 		s.problem(Logged)
 	case isLogged:
 		s.noteOther(1)
-	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
-		for range bytes.Count(line[:max(0, bytes.LastIndex(line, text))], idKey) { // other decisions before it
-			s.problem(UnknownForm)
-		}
+	case text != nil && text[0] == '{' && f.take(s, p, s.nesting, text):
+	case text != nil && text[0] == '[' && f.withRecord(s, line, func() { f.readArray(text, nil, s.nesting) }):
 	case isCut(line):
-		s.problem(InvalidJSON)
+		s.lose(line)
 	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
 		s.problem(UnknownForm)
 	case hasPrefix(line, "time=") && logfmt.Match(line):

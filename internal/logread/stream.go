@@ -74,7 +74,7 @@ func (f *finder) readCopy(text []byte, n nesting) {
 	if isWhole(text, '{') {
 		joinLines(text)
 	}
-	if object, isLogged := embedded(text, p.parse); object != nil && !isLogged {
+	if object, isLogged := embedded(text, p.parse); hasPrefix(object, "{") && !isLogged {
 		f.readObject(p, n, object)
 	}
 }

@@ -23,6 +23,7 @@ type table struct {
 	names    [][]byte
 	comma    byte
 	outer    []byte // what is before the event's names
+	padded   bool   // blanks make columns of one width
 	noResult bool   // no column has the result, which so is unknown, not undefined
 }
 
@@ -35,7 +36,7 @@ var grouped = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+$`)
 // tableOf returns the table whose columns a line names, or nil. Some of the
 // names must be those of an event's members.
 func tableOf(line []byte) *table {
-	if bytes.IndexByte(line, '{') >= 0 || len(line) > 64<<10 {
+	if bytes.ContainsAny(line, "{[") || len(line) > 64<<10 {
 		return nil
 	}
 	for _, comma := range []byte(",;\t|") {
@@ -43,14 +44,16 @@ func tableOf(line []byte) *table {
 		t.names, _ = cutCells(line, comma)
 		var hasID, hasMetrics, hasTarget bool
 		for i, name := range t.names {
-			name = asWritten(name)
+			trimmed := bytes.TrimSpace(name)
+			t.padded = t.padded || len(trimmed) < len(name)
+			name = asWritten(trimmed)
 			t.names[i] = name
 			f, outer := fieldOf(name), outerOf(name)
 			head, _ := headOf(name, false)
 			if t.outer == nil {
 				t.outer = outer
 			}
-			hasID = hasID || f == fieldDecisionID || outer != nil
+			hasID = hasID || bytes.Contains(name, names[0])
 			hasMetrics = hasMetrics || f == fieldMetrics || head == 0
 			hasTarget = hasTarget || f == fieldPath || f == fieldQuery
 			t.noResult = t.noResult && !bytes.Contains(name, []byte("result"))
@@ -87,6 +90,9 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 	object, unknown := []byte{'{'}, t.noResult
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
+		if t.padded {
+			cell = bytes.TrimSpace(cell)
+		}
 		cell = plainValue(name, cell)
 		isCut := (hasPrefix(cell, "{") || hasPrefix(cell, "[")) && !json.Valid(cell)
 		unknown = unknown || isCut && bytes.HasSuffix(name, []byte("result"))
@@ -159,13 +165,17 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	if containsAny(record, names) {
 		joined = tableOf(record)
 	}
+	isEmpty := func(cell []byte) bool { return len(cell) == 0 }
+	hasComma := func(cell []byte) bool { return bytes.IndexByte(cell, t.comma) >= 0 }
+	have := min(len(cells), len(t.names))
+	isOpen = isOpen || length < n || len(slices.DeleteFunc(cells[have:], isEmpty)) > 0 || have < len(t.names) && slices.ContainsFunc(cells, hasComma)
 	switch {
 	case joined != nil: // another file begins
 		s.reader.table = joined
 		s.noteOther(1)
 	case i+n == len(text) && end && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
 		s.problem(Truncated)
-	case isOpen || length < n:
+	case isOpen:
 		s.problem(InvalidJSON)
 		s.single = max(s.single, n)
 		s.skips = true

@@ -5,6 +5,7 @@ package logread
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 )
 
@@ -98,6 +99,10 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 		}
 		return
 	}
+	if p.has(fieldHits) && bytes.Contains(fieldIn(p.json, "columns"), idKey) {
+		f.problem(UnknownForm) // of the rows beside the columns, one may be an input
+		return
+	}
 	f.inEvent = inEvent || isEvent
 	members := slices.DeleteFunc(p.members, func(m member) bool { return !f.mayHold(p, m, isEvent) })
 	f.several = several || isEvent || len(members) > 1
@@ -130,10 +135,11 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 }
 
 // mayHold reports whether a member may hold an event, or a part of a text that
-// waits. The fields of an event do not.
+// waits. The fields of an event do not, and neither does a path, an error or the
+// like, which may have what a client has sent.
 func (f *finder) mayHold(p *parser, m member, inEvent bool) bool {
 	field := m.key.field
-	if field == fieldFlat || field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
+	if field == fieldFlat || field < fieldMsg || field == fieldError || field == fieldResult && !p.has(fieldExport) || inEvent && field < fieldNone {
 		return false
 	}
 	value := p.json[m.start:m.end]
@@ -189,10 +195,15 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		return
 	}
 	times, losses := len(f.times), len(f.losses)
-	start, several, isRow := len(f.candidates), f.several, false
+	start, several, isRow, isFlat := len(f.candidates), f.several, false, false
 	EachElement(value, func(e []byte) {
 		isRow = isRow || e[0] != '{' && e[0] != '[' && bytes.IndexByte(e, '{') < 0
+		isFlat = isFlat || metricsAlone.Match(e)
 	})
+	if isRow && isFlat { // one of its other elements is an input
+		f.problem(UnknownForm)
+		return
+	}
 	f.several = several || isRow
 	EachElement(value, func(e []byte) {
 		from := len(f.candidates)
@@ -219,6 +230,9 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		f.deliverCandidates()
 	}
 }
+
+// metricsAlone matches the metrics of an event in an element of their own.
+var metricsAlone = regexp.MustCompile(`^"?\{\s*\\?"(?:counter|histogram|timer)_`)
 
 // name returns the name of a member, in quotes.
 func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, int(m.at))] }
