@@ -72,7 +72,7 @@ func fieldOf(key []byte) field {
 	switch {
 	case isFlat(key):
 		return fieldFlat
-	case flatInput.Match(key):
+	case ofClient.Match(key):
 		return fieldData
 	}
 	return fieldNone
