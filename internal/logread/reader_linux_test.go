@@ -4,12 +4,21 @@
 package logread
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
 )
+
+// guarded returns memory of whole pages, behind which is none.
+func guarded(size int) []byte {
+	memory := must(syscall.Mmap(-1, 0, size+os.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE))
+	must(0, syscall.Mprotect(memory[size:], syscall.PROT_NONE))
+	return memory[:size:size]
+}
 
 // Text that arrives byte by byte is not looked at again and again: while a
 // value goes on, the pages between its begin and its end are out of reach, and
@@ -76,4 +85,36 @@ func TestLooksOnce(t *testing.T) {
 		})
 		must(0, syscall.Munmap(given))
 	}
+}
+
+// What a string means is the same byte by byte, whatever is behind the text, and
+// on each kind of processor. Texts and destinations may end at the end of a page.
+func TestDecodeString(t *testing.T) {
+	from, to := guarded(1<<16), guarded(1<<16)
+	eachProcessor(func(processor string) {
+		long, broken := 0, 0
+		rolls(t, 50_000, 0, func(r *rand.Rand) bool {
+			s := append([]byte("x"), randomString(r)...)
+			behind := strings.Repeat(oneOf(r, `"`, "n", "\x00", `\`, "u00e4", "\n"), oneOf(r, 0, 64))
+			text := from[len(from)-len(s)-len(behind):]
+			copy(text[copy(text, s):], behind)
+			before := append(to[len(to)-6-r.IntN(len(s)+200):][:0], "before"[:r.IntN(7)]...)
+			end := stringEnd(s, 1)
+			got, gotEnd := decodeString(before, text[:len(s)], 1)
+			want := got
+			if end < 0 {
+				broken++
+			} else {
+				want = unescape([]byte("before")[:len(before)], s[2:end-1])
+				long += end / 100
+			}
+			if gotEnd != end || !bytes.Equal(got, want) {
+				t.Fatalf("%s: %q means %q and ends at %d, want %q at %d", processor, text, got, gotEnd, want, end)
+			}
+			return true
+		})
+		if long < 5000 || broken < 5000 {
+			t.Errorf("only %d were long, and %d broken", long, broken)
+		}
+	})
 }

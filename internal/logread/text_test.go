@@ -4,11 +4,9 @@
 package logread
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
 )
 
 // stringPieces are what random strings are made of.
@@ -45,33 +43,4 @@ func unescape(dst, s []byte) []byte {
 		}
 	}
 	return dst
-}
-
-// What a string means is the same byte by byte, whatever is behind the text, and
-// on each kind of processor.
-func TestDecodeString(t *testing.T) {
-	eachProcessor(func(processor string) {
-		long, broken := 0, 0
-		rolls(t, 50_000, 0, func(r *rand.Rand) bool {
-			text := append([]byte("x"), randomString(r)...)
-			text = append(text, strings.Repeat(oneOf(r, `"`, "n", "\x00", `\`, "u00e4", "\n"), 64)...)[:len(text)]
-			before := []byte("before")[:r.IntN(7):6]
-			end := stringEnd(text, 1)
-			got, gotEnd := decodeString(before, text, 1)
-			want := got
-			if end < 0 {
-				broken++
-			} else {
-				want = unescape(bytes.Clone(before), text[2:end-1])
-				long += end / 100
-			}
-			if gotEnd != end || !bytes.Equal(got, want) {
-				t.Fatalf("%s: %q means %q and ends at %d, want %q at %d", processor, text, got, gotEnd, want, end)
-			}
-			return true
-		})
-		if long < 5000 || broken < 5000 {
-			t.Errorf("only %d were long, and %d broken", long, broken)
-		}
-	})
 }
