@@ -5,8 +5,7 @@ package logread
 
 import (
 	"bytes"
-	"slices"
-	"strconv"
+	"math/big"
 )
 
 // Some systems write 64-bit integers as strings, or with a point or an exponent.
@@ -32,25 +31,24 @@ func unwrap(value []byte) []byte {
 // 12, 12.0 or 1e3. With a point or an exponent it must be below 2^53, because
 // beyond, it may have been rounded when it was written.
 func integer(number []byte) (n int64, ok bool) {
-	n, whole, ok := decimal(number, 0)
+	if n, end := digits(number, 0); end == len(number) && isScalar(number) { // most often
+		return n, true
+	}
+	n, whole, ok := decimal(number, 1)
 	isFloat := bytes.ContainsAny(number, ".eE")
 	return n, ok && whole && (!isFloat || n < 1<<53 && n > -1<<53)
 }
 
-// decimal returns a JSON number times ten to the power of shift, without its
-// fraction. whole reports whether the fraction is 0. ok is false if the text is
-// no number, or the result is beyond 64 bits.
-func decimal(number []byte, shift int) (n int64, whole, ok bool) {
-	mantissa, exponent, err := number, int64(0), error(nil)
-	if i := bytes.IndexAny(number, "eE"); i >= 0 {
-		mantissa = number[:i]
-		exponent, err = strconv.ParseInt(string(number[i+1:]), 10, 11) // which limits the digits that it adds
+// decimal returns a JSON number times a power of ten, without its fraction.
+// whole reports whether the fraction is 0. ok is false if the text is no number,
+// or the result is beyond 64 bits.
+func decimal(number []byte, power int64) (n int64, whole, ok bool) {
+	const longestExponent = len("-99") // which limits the digits of the result
+	if i := bytes.IndexAny(number, "eE"); !isScalar(number) || number[0] > '9' || i >= 0 && len(number)-i-1 > longestExponent {
+		return 0, false, false
 	}
-	unsigned := bytes.TrimPrefix(mantissa, []byte{'-'})
-	sign := string(mantissa[:len(mantissa)-len(unsigned)])
-	before, after, _ := bytes.Cut(unsigned, []byte{'.'})
-	point := max(0, len(before)+int(exponent)+shift)
-	all := slices.Concat(before, after, bytes.Repeat([]byte{'0'}, max(0, point-len(before)-len(after))))
-	n, tooLarge := strconv.ParseInt(sign+"0"+string(all[:point]), 10, 64)
-	return n, len(bytes.Trim(all[point:], "0")) == 0, isScalar(number) && number[0] <= '9' && err == nil && tooLarge == nil
+	x, _ := new(big.Rat).SetString(string(number))
+	x.Mul(x, new(big.Rat).SetInt64(power))
+	all := new(big.Int).Quo(x.Num(), x.Denom())
+	return all.Int64(), x.IsInt(), all.IsInt64()
 }

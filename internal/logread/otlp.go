@@ -5,74 +5,61 @@ package logread
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/json"
-	"fmt"
+	"regexp"
 )
 
 // OTLP writes an object as a list of keys and values, which name their type:
 // [{"key":"path","value":{"stringValue":"p"}}]. CloudWatch writes the row of a
 // query as [{"field":"path","value":"p"}].
 
-// isPairs reports whether a list may be a list of pairs. It looks only at the
-// beginning.
-func isPairs(list []byte) bool {
-	i := skipSpace(list, 1)
-	if list[i] != '{' {
-		return false
-	}
-	first := list[skipSpace(list, i+1):]
-	return hasPrefix(first, `"key"`) || hasPrefix(first, `"field"`)
-}
+// pairs matches what may be a list of pairs, by its beginning.
+var pairs = regexp.MustCompile(`^\[\s*\{\s*"(?:key|field)"`)
 
 // objectIn returns the object that a value stands for if it is a list of pairs,
 // and other values as they are.
-func objectIn(value []byte) []byte {
-	if !hasPrefix(value, "[") || !isPairs(value) {
+func objectIn(value []byte) []byte { return plain(value, 30) }
+
+// plain returns what a list of pairs or a value of OTLP stands for, down to some
+// levels, since each level is read again for each of those around it.
+func plain(value []byte, levels int) []byte {
+	if !pairs.Match(value[:min(len(value), 100)]) {
 		return value
 	}
-	var list any
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	if err := d.Decode(&list); err != nil {
-		return value
-	}
-	if object, ok := plain(list).(map[string]any); ok {
-		if text, err := json.Marshal(object); err == nil {
-			return text
+	object, isWhole := []byte{'{'}, true
+	EachElement(value, func(pair []byte) {
+		key, inner := fieldIn(pair, "key"), fieldIn(pair, "value")
+		if key == nil {
+			key = fieldIn(pair, "field")
 		}
+		isWhole = isWhole && hasPrefix(key, `"`) && inner != nil
+		object = append(append(append(append(object, key...), ':'), typed(inner, levels)...), ',')
+	})
+	if !isWhole {
+		return value
 	}
-	return value
+	return append(bytes.TrimSuffix(object, []byte{','}), '}')
 }
 
-// plain returns what a list of pairs or a value of OTLP stands for.
-func plain(value any) any {
-	switch v := value.(type) {
-	case []any:
-		object := map[string]any{}
-		for _, e := range v {
-			pair, _ := e.(map[string]any)
-			key, isKey := cmp.Or(pair["key"], pair["field"]).(string)
-			inner, isPair := pair["value"]
-			if !isKey || !isPair {
-				return value
-			}
-			object[key] = plain(inner)
-		}
-		return object
-	case map[string]any:
-		if list, ok := v["kvlistValue"].(map[string]any); ok {
-			return plain(list["values"])
-		} else if list, ok := v["arrayValue"].(map[string]any); ok {
-			elements, _ := list["values"].([]any)
-			for i, e := range elements {
-				elements[i] = plain(e)
-			}
-			return elements
-		} else if n := v["intValue"]; n != nil { // it may be a string
-			return json.Number(fmt.Sprint(n))
-		}
-		return cmp.Or(v["stringValue"], v["boolValue"], v["doubleValue"], v["bytesValue"])
+// typed returns what a value that names its type stands for.
+func typed(value []byte, levels int) (meaning []byte) {
+	if meaning = value; levels == 0 || string(value) == "{}" {
+		return []byte("null")
 	}
-	return value
+	eachField(value, func(kind, inner []byte) {
+		switch string(kind) {
+		case `"kvlistValue"`:
+			if meaning = plain(fieldIn(inner, "values"), levels-1); !hasPrefix(meaning, "{") {
+				meaning = []byte("{}")
+			}
+		case `"arrayValue"`:
+			meaning = []byte{'['}
+			EachElement(fieldIn(inner, "values"), func(e []byte) { meaning = append(append(meaning, typed(e, levels-1)...), ',') })
+			meaning = append(bytes.TrimSuffix(meaning, []byte{','}), ']')
+		case `"intValue"`: // it may be a string
+			meaning = bytes.Trim(inner, `"`)
+		case `"stringValue"`, `"boolValue"`, `"doubleValue"`, `"bytesValue"`:
+			meaning = inner
+		}
+	})
+	return meaning
 }

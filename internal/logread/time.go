@@ -73,14 +73,14 @@ var timeLayouts = [...]string{
 // nanoseconds since 1970, in ns. The number's magnitude tells the unit, so times
 // begin at 1973-03-03.
 func epoch(number []byte) (ns int64, ok bool) {
-	n, _, ok := decimal(number, 0)
-	shift := 9
+	n, _, ok := decimal(number, 1)
+	power := int64(1e9)
 	for _, least := range [...]int64{1e11, 1e14, 1e17} {
 		if n >= least {
-			shift -= 3
+			power /= 1000
 		}
 	}
-	ns, _, fits := decimal(number, shift)
+	ns, _, fits := decimal(number, power)
 	return ns, ok && fits && n >= 1e8 && time.Unix(0, ns).UTC().Year() <= 2261
 }
 
