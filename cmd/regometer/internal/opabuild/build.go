@@ -237,7 +237,7 @@ func WriteSource(ctx context.Context, o Options, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return withHint(err)
 	}
-	return withHint(copyTree(ctx, dir, p.tree))
+	return withHint(copyTree(ctx, dir, p.tree, true))
 }
 
 // openOPA finds OPA's source and the settings of its build.

@@ -99,7 +99,7 @@ func TestFixesOfReleases(t *testing.T) {
 				return // TestBuildOPA builds these
 			}
 			dir := t.TempDir()
-			if err := copyTree(t.Context(), dir, source); err != nil {
+			if err := copyTree(t.Context(), dir, source, false); err != nil {
 				t.Fatal(err)
 			}
 			if err := applySteps(dir, p.steps); err != nil {

@@ -249,9 +249,10 @@ func (p *Program) patched(ctx context.Context, change, added replacement) (s sid
 		if err != nil {
 			return s, err
 		}
-		key := hashAll(p.source.content, dropIn(change).hash())[:32]
+		whole := p.sourceOnly || !p.self // a program may import any package
+		key := hashAll(p.source.content, dropIn(change).hash(), whole)[:32]
 		p.tree, err = c.get(ctx, trees, key, "opa", p.progress, func(_, to string) error {
-			return p.source.write(ctx, to, change, p.progress)
+			return p.source.write(ctx, to, change, whole, p.progress)
 		})
 		if err != nil {
 			return s, err

@@ -99,13 +99,14 @@ func (s *source) fetch(ctx context.Context) (version, warning string, err error)
 	return version, warning, err
 }
 
-// write writes a copy of the source, with a change, to a new folder.
-func (s source) write(ctx context.Context, to string, change replacement, p progress) error {
+// write writes a copy of the source, or what a build reads of a release, with a
+// change to a new folder.
+func (s source) write(ctx context.Context, to string, change replacement, whole bool, p progress) error {
 	p.printf("copying %s", s.name)
 	if err := os.Mkdir(to, 0o755); err != nil {
 		return err
 	}
-	if err := copyTree(ctx, to, s.dir); err != nil {
+	if err := copyTree(ctx, to, s.dir, whole || s.version == ""); err != nil {
 		return fmt.Errorf("copying %s: %w", s.name, err)
 	}
 	if s.version == "" { // a key in the cache must identify one content
@@ -239,9 +240,13 @@ func hashTree(ctx context.Context, dir string) (string, error) {
 }
 
 // copyTree copies a source tree into the folder to, and makes all of it
-// writable.
-func copyTree(ctx context.Context, to, from string) error {
+// writable. If whole is false, it leaves out the folders that no build reads,
+// which have three of four files of OPA.
+func copyTree(ctx context.Context, to, from string, whole bool) error {
 	return walk(ctx, from, func(e entry) error {
+		if !whole && e.mode.IsDir() && (e.rel == "docs" || filepath.Base(e.rel) == "testdata") {
+			return fs.SkipDir
+		}
 		dst := filepath.Join(to, e.rel)
 		if e.mode.IsDir() {
 			return os.Mkdir(dst, 0o755)

@@ -36,7 +36,7 @@ func TestCopyTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := t.TempDir()
-	if err := copyTree(t.Context(), to, tree); err != nil {
+	if err := copyTree(t.Context(), to, tree, true); err != nil {
 		t.Fatal(err)
 	}
 	a, errA := hashTree(t.Context(), tree)
@@ -71,7 +71,7 @@ func TestSourceWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := src.write(t.Context(), copied, replacement{"a/b.go": []byte("new"), "main.go": nil}, progress{}); err != nil {
+	if err := src.write(t.Context(), copied, replacement{"a/b.go": []byte("new"), "main.go": nil}, false, progress{}); err != nil {
 		t.Fatal(err)
 	}
 	want := readTree(t, from)
@@ -81,8 +81,16 @@ func TestSourceWrite(t *testing.T) {
 	if err := os.Rename(filepath.Join(from, "docs/link.md"), filepath.Join(from, "docs/renamed.md")); err != nil {
 		t.Fatal(err)
 	}
-	err = src.write(t.Context(), copied+"2", nil, progress{})
+	err = src.write(t.Context(), copied+"2", nil, false, progress{})
 	checkError(t, "changed", err, "changed while it was copied")
+
+	src.version = "v1.5.0" // a release, which cannot change
+	for to, whole := range map[string]bool{copied + "3": true, copied + "4": false} {
+		err = src.write(t.Context(), to, nil, whole, progress{})
+		if _, is := readTree(t, to)["docs/renamed.md"]; is != whole || err != nil {
+			t.Errorf("whole %v: copied what no build reads: %v; %v", whole, is, err)
+		}
+	}
 }
 
 func TestCheckTree(t *testing.T) {

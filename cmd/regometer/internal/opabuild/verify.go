@@ -172,10 +172,10 @@ func (v *verifier) openOPA(ctx context.Context) error {
 	}
 	v.flags, v.pattern, v.ours = []string{"-timeout=30m"}, "./", v.opa
 	v.opa.dir, v.ours.dir = filepath.Join(temp, "unmodified"), filepath.Join(temp, "changed")
-	if err := src.write(ctx, v.opa.dir, nil, v.progress); err != nil {
+	if err := src.write(ctx, v.opa.dir, nil, true, v.progress); err != nil {
 		return err
 	}
-	return src.write(ctx, v.ours.dir, change, v.progress)
+	return src.write(ctx, v.ours.dir, change, true, v.progress)
 }
 
 // openProgram finds the program's packages and makes its side with the drop-in.
