@@ -43,8 +43,8 @@ func integer(number []byte) (n int64, ok bool) {
 // whole reports whether the fraction is 0. ok is false if the text is no number,
 // or the result is beyond 64 bits.
 func decimal(number []byte, power int64) (n int64, whole, ok bool) {
-	const longestExponent = len("-99") // which limits the digits of the result
-	if i := bytes.IndexAny(number, "eE"); !isScalar(number) || number[0] > '9' || i >= 0 && len(number)-i-1 > longestExponent {
+	const longest, longestExponent = 100, len("-99") // more digits would take long
+	if i := bytes.IndexAny(number, "eE"); !isScalar(number) || number[0] > '9' || len(number) > longest || i >= 0 && len(number)-i-1 > longestExponent {
 		return 0, false, false
 	}
 	x, _ := new(big.Rat).SetString(string(number))
