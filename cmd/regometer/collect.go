@@ -76,7 +76,7 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0 && !slices.Equal(args, []string{"-"}):
-				return fmt.Errorf("%q: write - for a pipe, such as that of tail -F; regometer report reads other files", args[0])
+				return fmt.Errorf("%q: write only - for a pipe, such as that of tail -F; regometer report reads other files", args)
 			case (o.cert == "") != (o.key == "") || o.ca != "" && o.cert == "":
 				return errors.New("--tls-cert and --tls-key belong together, and --tls-ca needs both")
 			case o.forward == "" && cmd.Flags().Changed("forward-timeout"):
@@ -173,7 +173,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("--addr: %w", err)
 	}
 	scheme := "http"
 	if server.TLSConfig != nil {
@@ -230,12 +230,9 @@ func newLive(o *collectOptions, log *slog.Logger) (*replay.Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	command := []string{program, "live"}
+	command := []string{program, "live", "--config", o.config}
 	for _, p := range o.policies {
 		command = append(command, "--policy", p)
-	}
-	if o.config != "" {
-		command = append(command, "--config", o.config)
 	}
 	return replay.NewLive(percent/100, log, command...), nil
 }

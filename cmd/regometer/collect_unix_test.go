@@ -198,7 +198,7 @@ func TestCollectSays(t *testing.T) {
 		status int
 		text   string
 	}{
-		"x.log":                {exitUsage, "write - for a pipe"},
+		"- x.log":              {exitUsage, "\"x.log\"\\]: write only - for a pipe"},
 		"--tls-cert c":         {exitUsage, "belong together"},
 		"--forward-timeout 9s": {exitUsage, "needs --forward"},
 		"--profile 2%":         {exitUsage, "needs a policy"},
@@ -219,8 +219,9 @@ func TestCollectSays(t *testing.T) {
 		"--config " + empty:                    {exitFailure, "--config: the file has no services, bundles or plugins.regometer"},
 		"--config " + file("zero.yaml", "plugins: {regometer: {max_paths: 0}}"):      {exitFailure, "--config: plugins.regometer.max_paths must be"},
 		"--profile 2% --config " + file("nobundles.yaml", "services: {x: {url: u}}"): {exitFailure, "--profile needs a policy"},
-		"--addr 127.0.0.1:x": {exitFailure, "unknown port"},
-		"--addr 127.0.0.1:x --max-body 1GiB --max-event 20MB": {exitFailure, "unknown port"},
+		"--config " + file("text.yaml", "text"):                                      {exitFailure, "text.yaml is no configuration of OPA"},
+		"--addr 127.0.0.1:x":                                                         {exitFailure, "--addr: .*unknown port"},
+		"--addr 127.0.0.1:x --max-body 1GiB --max-event 20MB":                        {exitFailure, "unknown port"},
 
 		"": {exitInterrupted, lines(noPolicy, dropped)},
 		"--forward http://127.0.0.1:1 --config " + file("opa.yaml", "services: {x: {url: u}}"):                       {exitInterrupted, lines(noPolicy)},

@@ -186,7 +186,8 @@ func (f *outputFile) begin(cmd *cobra.Command, inputs []report.InputFile) (err e
 			name = "standard input"
 			in.Info, _ = fileOf(cmd.InOrStdin()).Stat() // a nil file fails
 		}
-		if err == nil && in.Info != nil && os.SameFile(info, in.Info) {
+		isPart := in.Info != nil && (!in.Info.IsDir() || info.Size() > 0 && !f.kind.is(f.path))
+		if err == nil && isPart && isIn(f.path, in.Info) {
 			return fmt.Errorf("%s is also %s: name another file", f.name, name)
 		}
 	}
@@ -194,6 +195,12 @@ func (f *outputFile) begin(cmd *cobra.Command, inputs []report.InputFile) (err e
 		err = fmt.Errorf("%s exists and is not %s: name another file, or use --force", f.name, f.kind.name)
 	}
 	return err
+}
+
+// isIn reports whether a path leads to a file, or into a folder.
+func isIn(path string, input fs.FileInfo) bool {
+	info, err := os.Stat(path)
+	return err == nil && os.SameFile(info, input) || path != filepath.Dir(path) && isIn(filepath.Dir(path), input)
 }
 
 // write writes the file and puts it in its place. It does nothing if the user

@@ -104,7 +104,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.files.check(cmd, slices.Concat(o.policies, o.against), files...); err != nil {
+	if err := o.files.check(cmd, slices.Concat(o.policies, o.against, []string{o.config}), files...); err != nil {
 		return err
 	}
 	opa, err := collect.ReadConfig(o.config)
@@ -112,7 +112,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 		return fmt.Errorf("--config: %w", err)
 	}
 	if o.run.Policy, err = replay.Load(ctx, o.policies, opa, o.network); err != nil {
-		return fmt.Errorf("--policy: %w", err)
+		return fmt.Errorf("--policy or --config: %w", err)
 	}
 	if o.against != nil {
 		if o.run.Against, err = replay.Load(ctx, o.against, config.Config{}, o.network); err != nil {

@@ -47,7 +47,10 @@ func ReadConfig(name string) (c config.Config, err error) {
 		}
 		return v
 	}), &c)
-	if err == nil && len(c.Plugins["regometer"])+len(c.Services)+len(c.Bundles) == 0 {
+	if err != nil {
+		return c, fmt.Errorf("%s is no configuration of OPA: %w", name, err)
+	}
+	if len(c.Plugins["regometer"])+len(c.Services)+len(c.Bundles) == 0 {
 		err = errors.New("the file has no services, bundles or plugins.regometer: give the configuration of OPA, or write plugins: {regometer: {…}}")
 	}
 	return c, err
@@ -108,12 +111,11 @@ func EachBundle(ctx context.Context, c config.Config, do func(name string, conte
 		} else {
 			content, _, err = download(ctx, opa.Client(b.Service), name, b, "")
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = errors.Join(do(name, content), content.Close())
 		}
-		err = errors.Join(do(name, content), content.Close())
 		if err != nil {
-			return err
+			return fmt.Errorf("bundles.%s: %w", name, err)
 		}
 	}
 	return err

@@ -192,8 +192,7 @@ func (f *Forward) ask(request *http.Request, a *answer) error {
 
 // withoutURL returns an error of a request without the URL, which may be secret.
 func withoutURL(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		return outer.Err
 	}
 	return err
