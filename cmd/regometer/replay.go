@@ -66,10 +66,8 @@ or with --against the growth of a quantile of rego_query_eval.
 			case o.run.Timeout <= 0:
 				return errors.New("--timeout must be more than 0")
 			}
-			for _, t := range o.run.Thresholds {
-				if t.IsTime() && o.against == nil {
-					return errors.New("--fail-on: a threshold for times needs --against, because the log's times are those of another machine")
-				}
+			if len(o.run.Thresholds.Times) > 0 && o.against == nil {
+				return errors.New("--fail-on: a threshold for times needs --against, because the log's times are those of another machine")
 			}
 			return cmp.Or(checkVerdicts(&o.run.Read), o.run.Read.Check())
 		},
@@ -86,11 +84,7 @@ or with --against the growth of a quantile of rego_query_eval.
 	flags.DurationVar(&o.run.Timeout, "timeout", time.Second, "longest `time` of an evaluation")
 	sizeFlag(cmd, &o.run.Memory, 0, "memory", "end before the command needs more than this `size` of memory")
 	addFormatFlag(cmd, &o.format)
-	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'changed>0', 'allowed-to-denied>0.1%' or 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
-		t, err := replay.ParseThreshold(text)
-		o.run.Thresholds = append(o.run.Thresholds, t)
-		return err
-	})
+	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'changed>0', 'allowed-to-denied>0.1%' or 'p99:rego_query_eval>+20%'; may be repeated", o.run.Thresholds.Add)
 	o.files = newOutputs(cmd)
 	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page to this `file`")
 	o.pprof = o.files.flag(cmd, "pprof", "", profileKind, "also write a profile of the rules for go tool pprof to this `file`")
@@ -120,7 +114,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 		}
 	}
 	progress := newProgressLine(cmd.ErrOrStderr())
-	o.run.Files, o.run.Read.Progress = files, progress.report
+	o.run.Files, o.run.Read.Progress, o.run.Progress = files, progress.report, progress.show
 	r, failure := replay.Run(ctx, o.run)
 	progress.clear()
 	if r == nil {

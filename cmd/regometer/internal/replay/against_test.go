@@ -37,11 +37,8 @@ func TestAgainst(t *testing.T) {
 	t.Parallel()
 	before := loaded(lay(t, "p.rego", usual))
 	after := loaded(lay(t, "p.rego", strings.Replace(usual, "allow if count", "allow if {\n\tinput.user != \"mallory\"\n\tsum(numbers.range(1, 3000)) > 0\n}\nunused if count", 1)))
-	var thresholds []Threshold
-	for _, s := range []string{"changed>59", "changed>60", "allowed-to-denied>9%", "denied-to-allowed>0", "p50:rego_query_eval>+20%"} {
-		thresholds = append(thresholds, must(ParseThreshold(s)))
-	}
-	r := replayed(t, users(600), Options{Policy: after, Against: before, Thresholds: thresholds, Inputs: true})
+	limits := thresholds("changed>59", "changed>60", "allowed-to-denied>9%", "denied-to-allowed>0", "p50:rego_query_eval>+20%")
+	r := replayed(t, users(600), Options{Policy: after, Against: before, Thresholds: limits, Inputs: true})
 	if got, want := fmt.Sprint(results(r)), "[p/allow: 540 of 600 equal, 60 allowed-to-denied p/name: 600 of 600 equal]"; got != want || !r.All {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -132,21 +129,28 @@ func TestReasonsAgainst(t *testing.T) {
 func TestPartOfALog(t *testing.T) {
 	t.Parallel()
 	p := loaded(lay(t, "p.rego", usual))
-	threshold, _ := ParseThreshold("changed>0")
+	limit := thresholds("changed>0")
 	cut := event(0, "p/allow", `"input":{"user":"x"}`)
-	r := replayed(t, users(50)+strings.Repeat(cut[:len(cut)-10]+"\n", 5), Options{Policy: p, Thresholds: []Threshold{threshold}})
+	r := replayed(t, users(50)+strings.Repeat(cut[:len(cut)-10]+"\n", 5), Options{Policy: p, Thresholds: limit})
 	if checks := r.Checks(nil); !r.Partly || len(checks) != 3 || checks[0].Failed || checks[1].Name != "partly_read" || !checks[1].Failed {
 		t.Errorf("partly read: %v; checks: %+v", r.Partly, checks)
 	}
-	if checks := (&Report{options: Options{Thresholds: []Threshold{threshold}}}).Checks(nil); !checks[0].Failed {
+	if checks := (&Report{options: Options{Thresholds: limit}}).Checks(nil); !checks[0].Failed {
 		t.Errorf("no decision, but %+v", checks[0])
 	}
 }
 
-func TestParseThreshold(t *testing.T) {
+func thresholds(texts ...string) (all Thresholds) {
+	for _, s := range texts {
+		noError(all.Add(s))
+	}
+	return all
+}
+
+func TestThresholdsAdd(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "changed", "changed>", "changed>x", "changed>1.2.3", "equal>1", "changed<1", "changed@p/allow>1", "p99:server_handler>+20%", "p99>1", "denied>+5pp"} {
-		if _, err := ParseThreshold(s); err == nil {
+		if new(Thresholds).Add(s) == nil {
 			t.Errorf("%q is accepted", s)
 		}
 	}

@@ -15,8 +15,10 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/dependencies"
 	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 	"github.com/open-policy-agent/opa/v1/util"
@@ -30,13 +32,19 @@ import (
 type evaluator struct {
 	*Policy
 	timeout time.Duration
-	queries *lru.Cache[string, *rego.PreparedEvalQuery] // by query and labels
+	queries *lru.Cache[string, *preparedQuery] // by query and labels
 	values  cache.InterQueryValueCache
 }
 
 func newEvaluator(p *Policy, timeout time.Duration) *evaluator {
-	queries, _ := lru.New[string, *rego.PreparedEvalQuery](200) // this size is valid
+	queries, _ := lru.New[string, *preparedQuery](200) // this size is valid
 	return &evaluator{p, timeout, queries, cache.NewInterQueryValueCache(context.Background(), nil)}
+}
+
+// A preparedQuery is a compiled query.
+type preparedQuery struct {
+	rego.PreparedEvalQuery
+	lacks string // data that its rules refer to, and the policy lacks, or ""
 }
 
 // An answer is what an evaluation came to.
@@ -51,6 +59,7 @@ type answer struct {
 	unanswered, clock string
 	// lacking says that one failed for this reason.
 	lacking bool
+	lacks   string // of the query
 }
 
 // errTimeout says that an evaluation took longer than --timeout.
@@ -114,7 +123,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	if a.err == nil {
 		a.value, a.err = valueOf(d, results)
 	}
-	a.failed, a.err = len(failures) > 0, failureOf(a.err)
+	a.failed, a.err, a.lacks = len(failures) > 0, failureOf(a.err), query.lacks
 	return a
 }
 
@@ -142,7 +151,7 @@ func valueOf(d *decision, results rego.ResultSet) (ast.Value, error) {
 }
 
 // prepared returns the compiled query of a decision.
-func (e *evaluator) prepared(ctx context.Context, d *decision) (*rego.PreparedEvalQuery, error) {
+func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, error) {
 	key := d.path
 	if d.path == outcome.Query {
 		key = "query " + d.query
@@ -152,23 +161,44 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*rego.PreparedEv
 		key += " " + string(d.labels)
 		_ = util.UnmarshalJSON(d.labels, &labels) // what is no object has no labels
 	}
-	if query, ok := e.queries.Get(key); ok {
-		return query, nil
+	if q, ok := e.queries.Get(key); ok {
+		return q, nil
 	}
 	body, err := queryOf(d)
 	if err != nil {
 		return nil, err
 	}
-	runtime := ast.MustInterfaceToValue(map[string]any{"config": map[string]any{"labels": labels}, "env": map[string]any{}, "version": labels["version"]})
-	query, err := rego.New(
-		rego.Compiler(e.compiler), rego.Store(e.store), rego.ParsedQuery(body), rego.Runtime(ast.NewTerm(runtime)),
+	runtime := map[string]any{"config": map[string]any{"labels": labels}, "env": map[string]any{}, "version": labels["version"]}
+	delete(labels, "id") // OPA adds these, but not to its configuration
+	if delete(labels, "version"); len(labels) == 0 {
+		runtime["config"] = labels
+	}
+	prepared, err := rego.New(
+		rego.Compiler(e.compiler), rego.Store(e.store), rego.ParsedQuery(body), rego.Runtime(ast.NewTerm(ast.MustInterfaceToValue(runtime))),
 		rego.UnsafeBuiltins(map[string]struct{}{ast.HTTPSend.Name: {}}), // in queries only, as in a server
 	).PrepareForEval(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e.queries.Add(key, &query)
-	return &query, nil
+	q := &preparedQuery{prepared, e.lacks(ctx, body)}
+	e.queries.Add(key, q)
+	return q, nil
+}
+
+// lacks returns data that the rules of a query refer to, and that the policy
+// lacks, or "".
+func (p *Policy) lacks(ctx context.Context, query ast.Body) string {
+	refs, _ := dependencies.Base(p.compiler, query) // a body is no error
+	for _, ref := range refs {
+		path, err := storage.NewPathForRef(ref)
+		if err == nil && ref.HasPrefix(ast.DefaultRootRef) {
+			_, err = storage.ReadOne(ctx, p.store, path)
+		}
+		if storage.IsNotFound(err) {
+			return ref.String()
+		}
+	}
+	return ""
 }
 
 // queryOf returns the query of a decision.

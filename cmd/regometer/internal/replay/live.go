@@ -17,7 +17,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -160,17 +159,15 @@ func (l *Live) take() (events [][]byte, of float64) {
 
 // ServeHTTP serves the profile since the start, or that of the next seconds.
 func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	seconds := 0.0
-	if text := r.FormValue("seconds"); text != "" {
-		var err error
-		if seconds, err = strconv.ParseFloat(text, 64); err != nil || !(seconds > 0 && seconds <= 3600) {
-			http.Error(w, "seconds must be a number from 0 to 3600", http.StatusBadRequest)
-			return
-		}
+	span, err := time.ParseDuration(cmp.Or(r.FormValue("seconds"), "0") + "s")
+	if err != nil || span < 0 || span > time.Hour {
+		http.Error(w, "seconds must be a number from 0 to 3600", http.StatusBadRequest)
+		return
 	}
-	text, err := []byte(nil), errors.New("it has ended")
+	var text []byte
+	err = errors.New("it has ended")
 	if child := l.child.Load(); child != nil {
-		err = child.Call("Live.Profile", seconds, &text)
+		err = child.Call("Live.Profile", span, &text)
 	}
 	if err != nil {
 		http.Error(w, fmt.Sprintf("the process that profiles the policy does not answer: %v", err), http.StatusServiceUnavailable)
@@ -256,11 +253,11 @@ func (s *server) Evaluate(b Batch, results *map[string]uint64) error {
 	return nil
 }
 
-// Profile returns the profile since the start, or that of the next seconds, which
-// pprof packs.
-func (s *server) Profile(seconds float64, text *[]byte) (err error) {
+// Profile returns the profile since the start, or that of the next time span,
+// which pprof packs.
+func (s *server) Profile(span time.Duration, text *[]byte) (err error) {
 	p, begin := s.profile(), time.Now()
-	if span := time.Duration(seconds * 1e9); span > 0 {
+	if span > 0 {
 		p.Scale(-1)
 		sleep(s.ctx, span)
 		if p, err = profile.Merge([]*profile.Profile{p, s.profile()}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/compare"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/rollup"
@@ -33,11 +35,13 @@ type Options struct {
 	Policy  *Policy
 	Against *Policy // the policy to compare with, or nil for the log
 	// Thresholds are for [Report.Checks].
-	Thresholds []Threshold
+	Thresholds Thresholds
 	All        bool          // evaluate all decisions, and not a sample
 	Inputs     bool          // keep the inputs of examples
 	Timeout    time.Duration // limits an evaluation
 	Memory     int64         // limits the memory of the process, in bytes; 0 for no limit
+	// Progress, if not nil, is called after each decision of a sample, with a line.
+	Progress func(elapsed time.Duration, line any)
 }
 
 // Report is what a replay found.
@@ -79,6 +83,7 @@ type Path struct {
 // Run reads a log and evaluates its decisions again. If ctx ends, or the memory,
 // it returns what was done until then.
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
+	begin := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	soft := used() + softRoom // the garbage collector works harder beyond it
@@ -122,7 +127,9 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		kept := s.decisions()
 		r.All = o.All || uint64(len(kept)) == logged.Load()
 		for i := 0; i < len(kept) && ctx.Err() == nil; i++ {
-			decisions <- kept[i]
+			if decisions <- kept[i]; o.Progress != nil {
+				o.Progress(time.Since(begin), fmt.Sprintf("evaluated %s of %s", text.Count(i), text.Plural(len(kept), "decision")))
+			}
 		}
 	}
 	close(decisions)
@@ -130,7 +137,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Logged, r.Inputs, r.Interrupted = logged.Load(), &x.Report().Inputs, ctx.Err() != nil
+	r.Logged, r.Inputs, r.Interrupted = logged.Load(), x.Inputs(), ctx.Err() != nil
 	r.Unread, r.Partly = r.Inputs.Unread()
 	if r.Profile, err = profileOf(tracers...); err != nil {
 		return nil, err
@@ -146,13 +153,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return cmp.Or(cmp.Compare(b.Decisions, a.Decisions), cmp.Compare(a.Path, b.Path))
 	})
 	if o.Against != nil {
-		var times []compare.Threshold
-		for _, t := range o.Thresholds {
-			if t.IsTime() {
-				times = append(times, t.time)
-			}
-		}
-		if r.Times, err = compare.Reports(r.before.report(r.Paths), r.replayed.report(r.Paths), times...); err != nil {
+		if r.Times, err = compare.Reports(r.before.report(r.Paths), r.replayed.report(r.Paths), o.Thresholds.Times...); err != nil {
 			return nil, err
 		}
 	}
@@ -214,10 +215,7 @@ func watchMemory(ctx context.Context, limit int64, cancel context.CancelCauseFun
 		if used() > limit {
 			cancel(errNoMemory)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Millisecond):
-		}
+		sleep(ctx, 10*time.Millisecond)
 	}
 }
 

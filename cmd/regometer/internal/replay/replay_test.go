@@ -48,6 +48,7 @@ now := time.now_ns()
 dice := rand.intn(input.user, 1000000000)
 id := uuid.rfc4122(input.user)
 labels := opa.runtime().config.labels.region
+named := opa.runtime().config.labels.id # which no configuration has
 conflict := input.list[_]
 number := to_number(input.user)
 evaluation := {"decision": allow, "context": {"reasons": deny}}
@@ -80,6 +81,7 @@ var everyRequest = []request{
 	`/v1/data/every/my-policy/number {"input": {"user": "x"}}`,
 	`/v1/data/every/my-policy/number?strict-builtin-errors=true {"input": {"user": "x"}}`,
 	`/v1/data/every/my-policy/labels {"input": {}}`,
+	`/v1/data/every/my-policy/named {"input": {}}`,
 	`/v1/data/every/my-policy/evaluation {"input": {"user": "bob"}}`, // as AuthZEN asks
 	`/v1/data/every/my-policy/evaluations {"input": {"evaluations": [{"subject": {"id": "alice"}}, {"subject": {"id": "bob"}}]}}`,
 	`/v1/data/every/my-policy/blob {}`,
@@ -201,6 +203,7 @@ allow if input.user == "alice"
 endless := count([x | some x in numbers.range(1, 100000); some y in numbers.range(1, 100000); x == y])
 conflict := input.list[_]
 evaluation := {"decision": allow}
+small if input.n < data.limits[input.kind]
 size := 1`))
 	for _, c := range []struct{ path, rest, want string }{
 		{"p/allow", `"input":{"user":"bob"},"result":true`, toDenied},
@@ -208,6 +211,7 @@ size := 1`))
 		{"p/evaluation", `"input":{"user":"bob"},"result":{"decision":true}`, toDenied},
 		{"p/size", `"input":{},"result":2`, toOther},
 		{"p/size", `"input":{}`, toOther},
+		{"p/small", `"input":{"n":1,"kind":"a"},"result":true`, "data.limits, which the policy lacks"},
 		{"p/endless", `"input":{},"result":2`, "longer than --timeout"},
 		{"p/conflict", `"input":{"list":[1,2]},"result":1`, "an error that the log lacks: eval_conflict_error"},
 		{"p/conflict", `"input":{"list":[1,2]},"error":{"code":"eval_type_error"}`, "an error that the log lacks: eval_conflict_error"},

@@ -94,9 +94,7 @@ func TestSampleThresholds(t *testing.T) {
 		}
 	}
 	o := Options{Policy: loaded(lay(t, "p.rego", usual+"usual if input.user\n"))}
-	for _, s := range []string{"changed>16.6%", "changed>17%", "changed>199", "changed>200", "denied-to-allowed>199"} {
-		o.Thresholds = append(o.Thresholds, must(ParseThreshold(s)))
-	}
+	o.Thresholds = thresholds("changed>16.6%", "changed>17%", "changed>199", "changed>200", "denied-to-allowed>199")
 	var failed []string
 	r := replayed(t, log.String(), o)
 	for _, c := range r.Checks(nil) {

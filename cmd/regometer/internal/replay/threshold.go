@@ -16,43 +16,42 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
-// A Threshold limits the decisions of a kind, or the growth of a duration.
-type Threshold struct {
-	text  string
-	kind  string // "" for a duration
-	limit float64
-	share bool // limit is a part of the decisions
-	time  compare.Threshold
+// Thresholds limit the decisions of kinds, and with [Options.Against] the growth
+// of durations.
+type Thresholds struct {
+	Times  []compare.Threshold
+	counts []threshold
+}
+
+type threshold struct {
+	text, kind string
+	limit      float64
+	share      bool // limit is a part of the decisions
 }
 
 var thresholdSyntax = regexp.MustCompile(`^\s*(changed|apart|not-repeatable|allowed-to-denied|denied-to-allowed|other)\s*>\s*([0-9.]+)\s*(%?)\s*$`)
 
-// ParseThreshold parses a threshold such as "changed>0" or "allowed-to-denied>0.1%",
-// or one for times as [compare.ParseThreshold] does.
-func ParseThreshold(s string) (t Threshold, err error) {
+// Add adds a threshold such as "changed>0" or "allowed-to-denied>0.1%", or one
+// for times as [compare.ParseThreshold] does.
+func (t *Thresholds) Add(s string) error {
 	if m := thresholdSyntax.FindStringSubmatch(s); m != nil {
-		t = Threshold{text: strings.TrimSpace(s), kind: m[1], share: m[3] != ""}
-		if t.limit, err = strconv.ParseFloat(m[2], 64); err == nil {
-			return t, nil
+		if limit, err := strconv.ParseFloat(m[2], 64); err == nil {
+			t.counts = append(t.counts, threshold{strings.TrimSpace(s), m[1], limit, m[3] != ""})
+			return nil
 		}
+	} else if time, err := compare.ParseThreshold(s); err == nil && time.Stage == "rego_query_eval" {
+		t.Times = append(t.Times, time)
+		return nil
 	}
-	if t.time, err = compare.ParseThreshold(s); err == nil && t.time.Stage == "rego_query_eval" {
-		return t, nil
-	}
-	return t, fmt.Errorf("invalid threshold %q: write changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other, and a number or a share of the decisions, "+
+	return fmt.Errorf("invalid threshold %q: write changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other, and a number or a share of the decisions, "+
 		"such as changed>0 or allowed-to-denied>0.1%%; or p50, p90, p95, p99 or p99.9 of rego_query_eval, such as p99:rego_query_eval>+20%%", s)
 }
-
-// IsTime reports whether a threshold limits a duration.
-func (t Threshold) IsTime() bool { return t.kind == "" }
 
 // Checks returns the thresholds as checks, which fail if they are exceeded or
 // cannot be judged, and then what changed.
 func (r *Report) Checks([]string) (all []output.Check) {
-	for _, t := range r.options.Thresholds {
-		if t.IsTime() {
-			continue
-		}
+	given := &r.options.Thresholds
+	for _, t := range given.counts {
 		n, of := r.of[t.kind], r.of[""] // estimated decisions of the log
 		limit := t.limit
 		if t.share {
@@ -72,7 +71,7 @@ func (r *Report) Checks([]string) (all []output.Check) {
 		all = append(all, c)
 	}
 	if r.Partly {
-		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(r.options.Thresholds) > 0, Texts: []string{"The replay has only a part of the log: " + r.Unread + "."}})
+		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(given.counts)+len(given.Times) > 0, Texts: []string{"The replay has only a part of the log: " + r.Unread + "."}})
 	}
 	changes := output.Check{Name: "changed"}
 	for _, p := range r.Paths {

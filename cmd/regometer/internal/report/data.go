@@ -182,6 +182,9 @@ func comparePlaces(a, b Place) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 }
 
+// Inputs describes what was read, but not the repeats.
+func (x *Data) Inputs() *Inputs { return &x.inputs }
+
 // Report returns the report of the data. The report makes groups from x when
 // they are requested, so nothing may be merged into x before that.
 func (x *Data) Report() *Report {
