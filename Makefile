@@ -75,15 +75,16 @@ test-slow: ## Run the tests of all modules, also those that build OPA or read lo
 	REGOMETER_SLOW_TESTS=1 $(MAKE) test
 
 # These packages have no goroutines, or start programs. The command starts
-# goroutines only in collect, and to read logs as package report does. The tests
-# of ALIKE use values from one goroutine, or read logs as others here do.
+# goroutines only in collect, and to read logs as package report does. Tests that
+# kill it do not see its races. The tests of ALIKE use values from one goroutine,
+# start programs, or read logs as others here do.
 SEQUENTIAL := /bench(/|$$)|/cmd/regometer/internal/(chart|compare|contrast|gotool|opabuild|outfile|output|page|parquetlog|samplelog|text)$$|/cmd/regometer$$|/(decisionlog|groupby|logread|outcome|stages|verdicts)$$
-ALIKE := ^Test(CutFiles|Decompressed|HealthyTraffic|NumbersBounded|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit)$$
+ALIKE := ^(FuzzJSON|Test(AppendFloat|BodiesModel|CutFiles|Decompressed|FaultsTogether|HealthyTraffic|NewClientRepeats|NumbersBounded|OneDay|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit|Severity|SummariesAreExact|TimerInEveryOrder))$$
 
 .PHONY: race
 race: ## Run the tests of code with goroutines under the race detector
 	$(GO) list $(ALL) | grep -vE '$(SEQUENTIAL)' | xargs $(TEST) -race -timeout 60m -skip '$(ALIKE)'
-	$(TEST) -race -timeout 60m -run '^TestCollect' ./cmd/regometer
+	$(TEST) -race -timeout 60m -run '^TestCollect(Pipe|Says|Signals)$$' ./cmd/regometer
 
 # Vets and tests the packages $(3) of the root module as importers see them, with
 # the Go of number $(1) and the settings $(2), with fewer random inputs. On 386,
