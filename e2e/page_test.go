@@ -178,7 +178,7 @@ func call[P, R any](tab context.Context, t *testing.T, command cdp.Command[P, R]
 
 // findings are parts of the pages' findings.
 var findings = map[string]string{
-	"example": "and bundle revision authz=2026-03-03.1 had",
+	"example": "beginning with bundle revision authz=2026-03-03.1, the",
 	"hostile": `<script>document.title="owned"</script>`,
 	"empty":   "There are no decisions.",
 }

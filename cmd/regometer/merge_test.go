@@ -32,7 +32,7 @@ func TestFailOn(t *testing.T) {
 		}
 	}
 	write("bad.log", strings.ReplaceAll(read("a.log"), `"metrics"`, `"other"`))
-	if _, _, stderr := call(t.Context(), "compare", "bad.log", "a.log"); !strings.Contains(stderr, "regometer: bad.log: 5,000 of 5,000 decisions could be read only in part.") {
+	if _, _, stderr := call(t.Context(), "compare", "bad.log", "a.log"); !strings.Contains(stderr, "regometer: bad.log: The report has only a part of the log. Of 5,000 decisions, 5,000 have no duration") {
 		t.Errorf("compare prints %q", stderr)
 	}
 	var out, errs strings.Builder

@@ -36,7 +36,7 @@ const httpTimes = 20 // a slow call of http.send divided by the median
 var oftens = []often{
 	{
 		rule: "errors_high", scanned: "errors_rose", did: "decisions (%s) failed",
-		count: ended(outcome.Failed), each: 50, share: 0.1, advice: outcomeTexts[outcome.Failed].advice,
+		count: ended(outcome.Failed), each: 50, share: 0.05, advice: outcomeTexts[outcome.Failed].advice,
 	}, {
 		rule: "cancelled_high", scanned: "cancelled_rose", did: "decisions (%s) were cancelled",
 		count: ended(outcome.Cancelled), each: 50, share: 0.1, advice: outcomeTexts[outcome.Cancelled].advice,

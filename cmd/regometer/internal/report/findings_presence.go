@@ -23,7 +23,8 @@ const (
 	silentLeast    = 10 * time.Minute // from its last decision to the end of the log
 	silentExpect   = 50               // decisions that it would have had in this time
 	replacedWithin = 15 * time.Minute // before or after its last decision, another server begins
-	replacedGaps   = 10               // or in so many times the usual time between two of its decisions
+	replacedGaps   = 20               // or in so many times the usual time between two of its decisions
+	fewerShare     = 0.9              // of the decisions in as much time before; with fewer, fewer servers may be needed
 	clockLeast     = 5 * time.Minute  // by which a clock is off
 	clockServers   = 3                // other servers, whose first and last decisions agree
 
@@ -89,7 +90,9 @@ func (s *scan) findMissing(r *Report) (f Finding) {
 		}))
 	stays := func(x Member) bool { return x.First-r.From < int64(silentLeast) || r.To-x.Last < int64(silentLeast) }
 	comeAndGo := len(slices.DeleteFunc(slices.Clone(list), stays)) >= 3 && !slices.ContainsFunc(missing, stays)
-	if f.Server = x.Name; len(missing) > max(1, len(list)/4) || comeAndGo {
+	after, before := s.from(x.Last+1), s.from(2*x.Last-r.To)
+	fewer := float64(len(s.events)-after) < fewerShare*float64(after-before) && x.Last-x.First > r.To-x.Last
+	if f.Server = x.Name; len(missing) > max(1, len(list)/4) || comeAndGo || fewer {
 		f.Severity = Info
 	}
 	return f

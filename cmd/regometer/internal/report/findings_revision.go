@@ -62,6 +62,9 @@ func revisionSlower(r *Report) (f Finding, begin int64) {
 			"Unless the requests changed too, go back to revision %s, and find out with `regometer replay --against` what the change made slower.",
 			name(b.Name), at(b.First), text.Duration(was), text.Duration(is), text.Count(n), name(a.Name))
 	}
+	if f.Rule != "" {
+		r.suggest(&f, "bundle", nil, time.Time{}, time.Time{})
+	}
 	return f, begin
 }
 

@@ -15,12 +15,14 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/outcome"
 )
 
 const (
 	snapEvents = 5  // decisions of a subject between a begin and the first decision of a revision that is taken for it,
 	snapShare  = 50 // or so many of a cluster's decisions for each of them
 	nearlyAll  = 0.95
+	mostly     = 0.8
 )
 
 // findByTime returns the findings that compare times, servers, clients and so
@@ -29,8 +31,8 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	clusters := s.findClusters()
 	for i := range clusters {
 		c := &clusters[i]
-		if path, outside := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
-			path >= 0 && s.values[ofPath][path].name != "" && outside >= scanLeast {
+		if path, share, outside := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
+			share >= nearlyAll && s.values[ofPath][path].name != "" && outside >= scanLeast {
 			if c.subject[ofPath] = path; len(s.values[ofPath][path].events) < len(c.events) {
 				c.events = s.values[ofPath][path].events
 			}
@@ -54,17 +56,19 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		if beside, others := split(clusters[i+1:], func(o cluster) bool { return s.isBeside(c, &o) }); len(beside) >= 2 {
 			c.beside, clusters = beside, append(clusters[:i+1], others...)
 		}
-		if c.kind == shifted && slices.ContainsFunc(clusters, func(o cluster) bool { return o.kind == repeated && s.explains(&o, c) }) {
+		if slices.ContainsFunc(clusters, func(o cluster) bool {
+			return (o.kind == repeated && c.kind == shifted || o.kind == unfinished && (c.kind == slow || c.outcome >= outcome.Failed)) && s.explains(&o, c)
+		}) {
 			continue
 		}
 		f := s.describe(r, c)
-		if c.kind == slow && f.Revision == revision.Revision {
+		if c.kind == slow && f.Revision == revision.Revision && f.Path+f.Server+f.Client != "" {
 			revision = Finding{} // the scan says more
 		}
 		near := c.begins && math.Abs(float64(s.events[c.first].time-begin)) < float64(r.To-r.From)/32
 		// The largest start speaks for others, and a revision for its paths.
 		if compiles && c.kind == slow && f.Stage == compileStage || f.start && started[c.kind] ||
-			revision.Text != "" && near && f.Rule == "latency_rose" && f.Stage == evaluationStage {
+			revision.Text != "" && f.Stage == evaluationStage && (near && f.Rule == "latency_rose" || f.Rule == revision.Rule && f.Revision == revision.Revision) {
 			continue
 		}
 		started[c.kind] = started[c.kind] || f.start
@@ -106,23 +110,24 @@ func (s *scan) isBeside(c, o *cluster) bool {
 		c.begins == o.begins && c.ends == o.ends && (!c.begins || near(c.first, o.first)) && (!c.ends || near(c.last, o.last))
 }
 
-// explains reports whether most decisions that have the feature of c are in o.
+// explains reports whether most decisions that have the feature of c have that of
+// o in o.
 func (s *scan) explains(o, c *cluster) bool {
 	both, all := 0, 0
 	for i := range s.events {
 		if e := &s.events[i]; c.has(i, e) && c.of(e) == 1 {
-			if all++; o.has(i, e) {
+			if all++; o.has(i, e) && o.of(e) == 1 {
 				both++
 			}
 		}
 	}
-	return float64(both) >= 0.8*float64(all)
+	return 2*both > all
 }
 
-// findOwner returns the name of an attribute that has nearly all of what a
-// cluster has too much of, or anyName. It also returns the number of decisions of
+// findOwner returns the name of an attribute that has most of what a cluster has
+// too much of, and its share of that. It also returns the number of decisions of
 // this name that are outside.
-func (s *scan) findOwner(c *cluster, a int) (name int32, outside int) {
+func (s *scan) findOwner(c *cluster, a int) (name int32, share float64, outside int) {
 	in, out := make([]tally, len(s.values[a])), make([]tally, len(s.values[a]))
 	for i := range s.events {
 		e := &s.events[i]
@@ -141,10 +146,7 @@ func (s *scan) findOwner(c *cluster, a int) (name int32, outside int) {
 			most, at = extra, n
 		}
 	}
-	if most == 0 || most < nearlyAll*sum {
-		return anyName, 0
-	}
-	return int32(at), out[at].all
+	return int32(at), most / max(sum, 1e-9), out[at].all
 }
 
 func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
@@ -171,6 +173,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	f.Severity, f.Figures = Fault, map[string]float64{}
 	f.setTimes(from, to)
 	var subjects, paths []string
+	began := ""
 	by, slower := s.servers.by(), attributeWords[ofPath].slower
 	for a, is := range f.subject() {
 		if names[a] == anyName {
@@ -187,8 +190,11 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		case ofKey:
 			words.by, said = r.By, name(r.By)+" "+name(*is)
 		}
+		if by, slower = cmp.Or(words.by, by), words.slower; c.subject[a] == anyName {
+			began = "beginning with " + said + ", "
+			continue
+		}
 		subjects = append(subjects, said)
-		by, slower = cmp.Or(words.by, by), words.slower
 	}
 	what := "the decisions"
 	if len(subjects) > 0 {
@@ -224,7 +230,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if when == "" {
 		said = strings.ToUpper(said[:1]) + said[1:]
 	}
-	f.Text = when + said + cmp.Or(s.usual(r, c, &f, from, to), advice)
+	f.Text = when + began + said + cmp.Or(s.usual(r, c, &f, from, to), advice)
 	if c.again > 0 {
 		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
 	}

@@ -39,7 +39,6 @@ func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out outcomes
 			out[e.outcome]++
 		}
 	}
-	c.in, c.out = tally{int(in.sum()), int(in[c.outcome])}, tally{int(out.sum()), int(out[c.outcome])}
 	m, parts, width, names := seen{Outcomes: r.Total.Outcomes}, r.Total.Slices, r.Width, 0
 	for a, n := range c.subject {
 		if n != anyName {
@@ -137,11 +136,26 @@ func (s *scan) sayOfSample(figures map[string]float64) string {
 	return fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
 }
 
+// count counts a cluster, and that with which it is compared. A search leaves out
+// what is in other clusters.
+func (s *scan) count(c *cluster) {
+	c.in, c.out = tally{}, tally{}
+	for i := range s.events {
+		e := &s.events[i]
+		if x := c.of(e); x >= 0 && c.has(i, e) {
+			c.in = c.in.plus(tally{1, int(x)})
+		} else if x >= 0 && c.others().has(e) {
+			c.out = c.out.plus(tally{1, int(x)})
+		}
+	}
+}
+
 // sayShare says how many decisions of a cluster have its feature, and what to do.
 // It returns "" if the tables contradict it.
 func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, from, to int64) (said, advice string) {
 	words, more := kindTexts[c.kind], ""
 	f.Rule, f.Stage = words.rule, words.stage
+	s.count(c)
 	in, out, sampled, about := c.in.rate(), c.out.rate(), s.share < 1, s.about()
 	if c.kind == shifted {
 		a, b, exact := s.outcomes(r, c, from, to)
@@ -163,7 +177,7 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 	}
 	f.setShare("share", in, sampled, c.in.all)
 	f.setShare("share_outside", out, sampled, c.out.all)
-	if at, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" && at >= 0 { // a client that asks at no other time is no subject
+	if at, share, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" && share >= nearlyAll { // a client that asks at no other time is no subject
 		f.Client = s.values[ofClient][at].name
 		more = " Nearly all that repeat are of client " + name(f.Client) + "."
 	}

@@ -19,22 +19,44 @@ const (
 	startLong      = 3 * time.Minute // a slow start ends within this time for each server,
 	startDecisions = 100             // or has at most so many decisions of each server,
 	startNear      = time.Minute     // a server or revision begins in this time before, or while it lasts
-	medianRose     = 1.1             // by which a median must differ to describe slow decisions
+	medianRose     = 1.3             // by which a median must differ to describe slow decisions
 	loadTimes      = 1.5             // a load is high if so many times as many decisions come as at other times
 )
 
-// starts reports whether a cluster is a start: it begins with servers or a
-// revision, and is short, or has few decisions of each server. Or each server
-// compiles each query about once for each time that its revision changes, as
-// after a restart with the same id, and this makes up a good part of it. Queries
-// that are compiled more often are no start.
-func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
+// starts reports whether a cluster is a start: most of what it has came soon
+// after the server began or changed its revision. Or each server compiles each
+// query about once for each time that its revision changes, as after a restart
+// with the same id, and this makes up a good part of it. Queries that are
+// compiled more often are no start.
+func (s *scan) starts(r *Report, c *cluster) bool {
 	type query struct{ server, path int32 }
-	cached := map[query]int32{} // with the revision, plus 1
-	n, first := 0, 0
-	for i := c.first; i <= c.last; i++ {
+	type begun struct {
+		time int64
+		n    float64 // decisions since then
+	}
+	cached := map[query]int32{}  // with the revision, plus 1
+	begins := map[query]*begun{} // of each server with a revision
+	n, first, all, soon := 0, 0, 0, 0
+	for i := range s.events[:c.last+1] {
 		e := &s.events[i]
 		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]+1
+		begin := begins[query{q.server, own}]
+		if begin == nil {
+			begin = &begun{time: e.time}
+			if e.time <= r.From+int64(startNear) { // it may have begun long ago
+				begin = &begun{r.From - int64(startLong), startDecisions}
+			}
+			begins[query{q.server, own}] = begin
+		}
+		begin.n += 1 / s.share
+		if i < c.first {
+			continue
+		}
+		if c.subject.has(e) && c.of(e) == 1 {
+			if all++; begin.n <= startDecisions || e.time-begin.time <= int64(startLong) {
+				soon++
+			}
+		}
 		if cached[q] != own { // the server's cache became empty
 			cached[q] = 0
 		}
@@ -50,20 +72,7 @@ func (s *scan) starts(r *Report, c *cluster, from, to int64) bool {
 	if once := n <= 2*first && n >= c.in.has/4; once || c.kind == compiled {
 		return once
 	}
-	servers := 0
-	see := func(first int64, n int) {
-		if first > r.From+int64(startNear) && first >= from-int64(startNear) && first <= to {
-			servers += n
-		}
-	}
-	for _, x := range s.servers.list {
-		see(x.First, 1)
-	}
-	for _, v := range r.Revisions {
-		see(v.First, len(s.servers.list))
-	}
-	few := float64(c.in.all)/s.share <= float64(startDecisions*servers)
-	return servers > 0 && c.ends && (few || to-from <= int64(servers)*int64(startLong))
+	return float64(soon) >= mostly*float64(all)
 }
 
 // busy returns how many times as many decisions came in the times of a cluster
@@ -79,12 +88,15 @@ func (s *scan) busy(c *cluster, from, to int64) float64 {
 // information.
 func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why string) {
 	times := s.busy(c, from, to)
+	client, share, _ := s.findOwner(c, ofClient)
 	switch {
-	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Path == "" && f.Server == "":
+	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Server == "" && (f.Path == "" || !c.timed()):
 		why = " Clients may change what they ask for."
+	case c.kind == shifted && c.outcome < outcome.Failed && f.Client == "" && c.timed() && share > 0.5 && 4*len(s.values[ofClient][client].events) < len(s.events):
+		why = " Most of them are of client " + name(s.values[ofClient][client].name) + ". Clients may change what they ask for."
 	case c.kind == shifted && f.Server != "" && !c.timed() && s.isSticky(c):
 		why = " Its clients ask no other server, so they may be what differs."
-	case (c.kind == slow || c.kind == compiled) && s.starts(r, c, from, to):
+	case (c.kind == slow || c.kind == compiled) && s.starts(r, c):
 		f.start, why = true, " Servers began or changed their revision then, and their caches were empty."
 	case c.kind == slow && !c.begins && c.ends && to-r.From <= int64(startLong)+(r.To-r.From)/scanBins:
 		why = " The log begins with them, so its servers may have begun then too."

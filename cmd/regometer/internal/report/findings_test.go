@@ -42,8 +42,8 @@ var ruleTests = []struct {
 	parts []string
 }{
 	{"interrupted", with(healthy(), func(r *Report) { r.Interrupted = true }), []string{"interrupted"}},
-	{"errors_high", failing(50, 500), []string{"50 of 500 decisions (10.0 %) failed on 1 path: `rbac/allow` (50 of 500)."}},
-	{"errors_high", failing(50, 501), nil},                                                // a small part
+	{"errors_high", failing(50, 1000), []string{"50 of 1,000 decisions (5.0 %) failed on 1 path: `rbac/allow` (50 of 1,000)."}},
+	{"errors_high", failing(50, 1001), nil},                                               // a small part
 	{"errors_high", failing(49, 100), nil},                                                // too few
 	{"errors_high", with(failing(50, 100), func(r *Report) { r.By = "label:team" }), nil}, // not by path
 	{"errors_high", with(reportOf(groupOf("a", [6]uint64{900, outcome.Failed: 300}), groupOf("b", [6]uint64{700, outcome.Failed: 300})), func(r *Report) {
@@ -56,10 +56,10 @@ var ruleTests = []struct {
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{outcome.Undefined: 94, outcome.Allowed: 6} }), nil}, // sometimes defined
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Key = rollup.Other }), nil},                                              // the group of others
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                            // not by path
-	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"11 of 1,000 decisions could be read only in part", "removes or changes `metrics`."}},
-	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"22 of 1,000", "changes `timestamp`. ", "masks `result`."}},
+	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"a part of the log. Of 1,000 decisions, 11 have no duration above 0 (`no_metrics` 11). Find out what removes or changes `metrics`."}},
+	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"11 have no readable time, 11 have", "changes `timestamp`. ", "masks `result`."}},
 	{"partly_read", gapReport(0, Gaps{Any: 10, Duration: 10}), nil}, // a small part
-	{"partly_read", with(metricsReport(1000, 11), broken), []string{"Other decisions could not be read: `invalid_json` 11."}},
+	{"partly_read", with(metricsReport(1000, 11), broken), []string{"Others could not be read: `invalid_json` 11."}},
 	{"partly_read", with(metricsReport(1000, 10), broken), nil}, // a small part
 	{"partly_read", with(metricsReport(1000, 1), func(r *Report) { r.Inputs.Problems[0].Kind = Damaged }), []string{"`damaged` 1"}},
 	{"decisions_lost", lossReport(logread.LostChunks, 12, started), []string{"log: `lost_chunks` 12, from 2026-03-01 14:00:00 to 2026-03-01 14:00:00 UTC. A chunk"}},

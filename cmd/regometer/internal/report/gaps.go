@@ -110,6 +110,18 @@ func (r *Report) Coverage() (said []string) {
 	if r.Total.Decisions == 0 {
 		return nil
 	}
+	said = []string{r.covered()}
+	for _, n := range r.NotRun() {
+		said = append(said, fmt.Sprintf("As %s, these rules did not run, or only in part: `%s`.", n.Reason, strings.Join(n.Rules, "`, `")))
+	}
+	if unjudged := r.unjudged(); unjudged != "" {
+		said = append(said, unjudged)
+	}
+	return said
+}
+
+// covered is the first paragraph.
+func (r *Report) covered() string {
 	first, separator := "", "Of "+text.Plural(r.Total.Decisions, "decision")+", "
 	for _, g := range r.gaps() {
 		first += separator + text.Count(g.n) + map[bool]string{true: " has ", false: " have "}[g.n == 1] + g.what
@@ -118,18 +130,12 @@ func (r *Report) Coverage() (said []string) {
 		}
 		separator = ", "
 	}
-	said = []string{cmp.Or(first, separator+"all times, durations and results could be read") + "."}
+	said := cmp.Or(first, separator+"all times, durations and results could be read") + "."
 	if n := r.Inputs.Gaps.Unplaced; n > 0 {
-		said[0] += fmt.Sprintf(" %s without a readable time %s not selected.", text.Plural(n, "other decision"), map[bool]string{true: "is", false: "are"}[n == 1])
+		said += fmt.Sprintf(" %s without a readable time %s not selected.", text.Plural(n, "other decision"), map[bool]string{true: "is", false: "are"}[n == 1])
 	}
 	if problems, _ := r.Inputs.unread(); problems != "" {
-		said[0] += " Others could not be read: " + problems + "."
-	}
-	for _, n := range r.NotRun() {
-		said = append(said, fmt.Sprintf("As %s, these rules did not run, or only in part: `%s`.", n.Reason, strings.Join(n.Rules, "`, `")))
-	}
-	if unjudged := r.unjudged(); unjudged != "" {
-		said = append(said, unjudged)
+		said += " Others could not be read: " + problems + "."
 	}
 	return said
 }
@@ -150,7 +156,7 @@ func (r *Report) unjudged() string {
 			most, key = n, g.Key
 		}
 	}
-	flag, ok := quoted([]string{"--outcome", key + "=" + r.sample.exampleOf(key)})
+	flag, ok := quoted([]string{"--outcome", key + "=result.FIELD"})
 	switch {
 	case key == "":
 		return ""
@@ -170,21 +176,11 @@ const (
 func partlyRead(r *Report) string {
 	g := &r.Inputs.Gaps
 	part := Ratio(uint64(g.Any+g.Unplaced), r.Total.Decisions+uint64(g.Unplaced))
-	problems, unread := r.Inputs.unread()
+	_, unread := r.Inputs.unread()
 	if r.Total.Decisions == 0 || part+unread <= gapShare {
 		return ""
 	}
-	finding := "The report has only a part of the log."
-	if g.Any > 0 {
-		finding = fmt.Sprintf("%s of %s could be read only in part. Figures and rules leave out what is missing.",
-			text.Count(g.Any), text.Plural(r.Total.Decisions, "decision"))
-	}
-	if g.Unplaced > 0 {
-		finding += fmt.Sprintf(" %s have no readable time, so that `--since` and `--until` do not select them.", text.Plural(g.Unplaced, "other decision"))
-	}
-	if problems != "" {
-		finding += " Other decisions could not be read: " + problems + "."
-	}
+	finding := "The report has only a part of the log. " + r.covered()
 	if names, _ := r.Inputs.problems(logread.NoText); names != "" {
 		finding += " Write journald's log again with `journalctl --all`."
 	}

@@ -140,6 +140,28 @@ var healthyScenes = []struct {
 		from := 0.7 * r.Float64()
 		s.before = func(r *rand.Rand, d *decision) { d.revision = s.revisions[count(d.x >= from && r.IntN(20) == 0)] }
 	}},
+	{"a canary that begins cold, and has few decisions", func(s *scene, r *rand.Rand) {
+		n, seen := newServer(r, 9), 0
+		n.started = s.at(0.7)
+		s.before = func(r *rand.Rand, d *decision) {
+			if d.revision = s.revisions[0]; d.at >= n.started && seen < 45 && r.IntN(4) == 0 {
+				d.server, d.revision, seen = n, s.revisions[1], seen+1
+			}
+		}
+		s.change(func(r *rand.Rand, d *decision) { d.eval *= either(d.server == n, 4+r.Float64(), 1) })
+	}},
+	{"a health check, which is always allowed", func(s *scene, _ *rand.Rand) {
+		s.batch(&s.paths[2], 0.1, func(float64) bool { return true })
+		s.change(func(r *rand.Rand, d *decision) {
+			if d.client == s.clients {
+				d.setAllowed(r, 0.99)
+			}
+		})
+	}},
+	{"one server fewer in the evening", func(s *scene, _ *rand.Rand) {
+		s.weight = func(x float64) float64 { return either(x < 0.6, 1, 0.5) }
+		s.before = func(r *rand.Rand, d *decision) { d.server = s.servers[r.IntN(len(s.servers)-count(d.x >= 0.6))] }
+	}},
 	{"long-tailed paths", func(s *scene, _ *rand.Rand) {
 		for i := range s.paths {
 			s.paths[i].sigma += 0.4

@@ -81,6 +81,9 @@ func TestPlantedFaults(t *testing.T) {
 			if v, others := judge([]*truth{planted}, found); !v[0].isRight() || others != nil {
 				t.Errorf("%+v, and %v: %+v", v[0], others, found)
 			}
+			if n := len(slices.DeleteFunc(found, func(f report.Finding) bool { return f.Severity == report.Info })); n > 2 {
+				t.Errorf("%d findings of one fault", n)
+			}
 		})
 	}
 }

@@ -258,6 +258,7 @@ type feature struct {
 	over    float64         // of slow decisions: event.over is above this
 	rare    bool            // of slow decisions: those of event.top
 	outcome outcome.Outcome // of shifted
+	revised bool            // a revision begins with it
 }
 
 var features = []feature{
@@ -313,7 +314,11 @@ func (f *feature) of(e *event) int8 {
 // raised reports whether the share of a feature is as much above another one as
 // that of a cluster must be.
 func (f *feature) raised(share, outside float64) bool {
-	rare := (f.rare || f.kind == shifted || f.kind == unfinished) && share >= outside+rarePoints && share >= rareTimes*outside
+	times := float64(rareTimes)
+	if f.revised {
+		times = revisedTimes
+	}
+	rare := (f.rare || f.kind == shifted || f.kind == unfinished) && share >= outside+rarePoints && share >= times*outside
 	return rare || !f.rare && share >= outside+kindTexts[f.kind].least
 }
 

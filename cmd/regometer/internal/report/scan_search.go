@@ -202,6 +202,7 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		}
 	}
 	var best, fell, whole cluster
+	f := *m.feature
 	consider := func(from, to int) {
 		// A few decisions at an end of the log are no other times.
 		in, begins, ends := tally{to - from, int(m.has[to] - m.has[from])}, from > 0, to < own.all
@@ -216,13 +217,13 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			price += math.Log(scanBins)
 		}
 		out := total.minus(in)
-		if out.all < scanLeast || !m.raised(in.rate(), out.rate()) {
+		if out.all < scanLeast || !f.raised(in.rate(), out.rate()) {
 			return
 		}
 		ratio := func(total tally) float64 {
 			return m.likelihood(in) + m.likelihood(total.minus(in)) - m.likelihood(total) - price
 		}
-		c := cluster{feature: *m.feature, target: t, begins: begins, ends: ends, first: from, last: to, in: in, out: out, score: ratio(total)}
+		c := cluster{feature: f, target: t, begins: begins, ends: ends, first: from, last: to, in: in, out: out, score: ratio(total)}
 		c.rank = max(c.score, ratio(base))
 		switch {
 		case c.kind == shifted && c.outcome <= outcome.Neither && !begins && ends:
@@ -242,6 +243,12 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			}
 		}
 	}
+	f.revised = f.kind == shifted
+	for _, v := range m.values[ofRevision][min(1, len(m.values[ofRevision])):] {
+		from, _ := slices.BinarySearch(m.at[:own.all], v.events[0])
+		consider(from, own.all)
+	}
+	f.revised = best.revised
 	for range 2 {
 		for from := 0; best.score > 0 && from < best.last; from++ {
 			consider(from, best.last)
