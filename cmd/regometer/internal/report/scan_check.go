@@ -32,7 +32,8 @@ const (
 	serverTimes  = 2    // the factor of a server from the first decision to the last
 	slowNoise    = 2.5  // the logarithm of the factor divided by the usual differences
 	scanSlices   = 256  // runs of the decisions that are compared
-	scanTests    = 1000 // that share contrast.Error
+	scanTests    = 1000 // that share contrast.Error,
+	verdictTests = 10   // and so many times as many of outcomes that follow clients
 )
 
 // check reports whether a cluster differs by more than parts of the log
@@ -47,8 +48,11 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	if c.kind == slow && !c.rare && !s.isProminent(c, sides, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
 		return false
 	}
-	size := max(1, (len(in)+len(out))/scanSlices)
-	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= contrast.Error/scanTests
+	size, tests := max(1, (len(in)+len(out))/scanSlices), float64(scanTests)
+	if c.kind == shifted && c.outcome <= outcome.Neither {
+		tests *= verdictTests
+	}
+	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= contrast.Error/tests
 }
 
 // A side says where a decision is for a cluster.
