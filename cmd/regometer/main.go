@@ -107,7 +107,8 @@ func newRootCommand() *cobra.Command {
 		Short:   "See where Open Policy Agent's time goes",
 		Version: ownVersion(),
 		Long: `"report" and "compare" read the decision logs of any Open Policy Agent (OPA) and show
-where the time went. "collect" counts the decisions that any OPA uploads, for Prometheus.
+where the time went. "replay" evaluates their decisions again, to find the rule and line.
+"collect" counts the decisions that any OPA uploads, for Prometheus.
 
 "build", "opa" and "verify" build, run and check OPA with Regometer's package
 v1/metrics. It has the same interface, names and JSON as OPA's own, and takes a

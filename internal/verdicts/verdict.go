@@ -190,7 +190,7 @@ func parseRule(text string) (f verdictField, err error) {
 		valid = valid && err == nil && f.equals != ""
 	}
 	if !valid {
-		return f, fmt.Errorf("invalid rule %q: write result.FIELD, not result.FIELD, or result.FIELD == \"TEXT\"", text)
+		return f, fmt.Errorf("invalid rule %q: write result.FIELD for what allows, \"not \" before it for what denies, or == \"TEXT\" behind it for the text that allows", text)
 	}
 	f.names = f.names[1:]
 	return f, nil
