@@ -84,10 +84,9 @@ func NewReader(o Options) *Reader {
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
 		p.judge, p.metrics.ask = judge, o.Metric
-		p.lines.reset()
-		p.metrics.lines.reset()
 	}
 	r.Reset()
+	r.Forget()
 	return r
 }
 
@@ -99,7 +98,7 @@ func (r *Reader) Reset() {
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
 		p.json, p.decoded, p.nested, p.members, p.present = nil, nil, nil, nil, 0
-		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
+		if known := p.lines.known; known == nil || len(known) == mostKeys { // many of them may be useless for the next file
 			p.lines.reset()
 		}
 	}

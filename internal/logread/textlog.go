@@ -6,6 +6,7 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 )
 
@@ -22,36 +23,31 @@ import (
 // themselves or have several lines, which are as they are. Lines after the
 // first of a value are indented by six blanks.
 
+// recordEnd matches the end of a line before one that is neither empty nor
+// indented, which ends the fields.
+var recordEnd = regexp.MustCompile(`\n ?[^ \r\n]`)
+
 // textLog reads a line of a logger in the text format at i, with its fields.
 func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
-	rest := text[i:]
+	rest, f := text[i:], &s.reader.finder
 	rest = rest[:min(len(rest), s.reader.maxLength)]
-	end = end && len(rest) < s.reader.maxLength
-	// It ends before a line that is neither empty nor indented.
-	n := lineEnd(rest, 0) + 1
-	for n < len(rest) {
-		eol := lineEnd(rest, n)
-		line, isWhole := rest[n:eol], eol < len(rest) || end
-		if isWhole && !hasPrefix(line, "  ") && len(bytes.TrimSpace(line)) > 0 {
-			break
-		}
-		n = eol + 1
-	}
+	at, times := recordEnd.FindIndex(rest), f.times
 	switch {
-	case end || n < len(rest):
-		lines, f := bytes.TrimRight(rest[:min(n, len(rest))], " \t\r\n"), &s.reader.finder
-		times := f.times
-		if n < len(rest) && s.times != nil { // it ended with the record before
+	case at != nil:
+		if s.times != nil { // it ended with the record before
 			f.times = slices.Clip(s.times)
 		}
-		s.readMade(textObject(lines), lines)
-		f.times = times
-		return i + len(lines), true
+		rest = rest[:at[0]]
 	case len(rest) == s.reader.maxLength:
 		s.breakOff(TooLong, rest, len(rest))
 		return i, true
+	case !end:
+		return i, false
 	}
-	return i, false
+	lines := bytes.TrimRight(rest, " \t\r\n")
+	s.readMade(textObject(lines), lines)
+	f.times = times
+	return i + len(lines), true
 }
 
 // readMade reads an object that stands for lines.
@@ -72,15 +68,11 @@ func textObject(text []byte) []byte {
 		object = append(appendText(append(object, `"msg":`...), message), ',')
 	}
 	var field []byte
-	for at := 0; at < len(text); {
-		start := at
-		line := text[at:lineEnd(text, at)]
-		at = min(at+len(line)+1, len(text))
+	for line := range bytes.Lines(text) {
 		if key, _, isField := bytes.Cut(line, []byte(" = ")); isField && len(key) > 2 && key[1] == ' ' && key[2] != ' ' {
-			object = appendTextField(object, field)
-			field = text[start:at]
+			object, field = appendTextField(object, field), line
 		} else if field != nil {
-			field = field[:len(field)+at-start]
+			field = append(field, line...)
 		}
 	}
 	return append(bytes.TrimSuffix(appendTextField(object, field), []byte{','}), '}')
