@@ -77,7 +77,7 @@ var dataNames = [][]byte{[]byte("input"), []byte("result"), []byte("custom"), []
 // ofClient matches the key of a member that has what a client has sent: of an
 // input, of a path or query below a name or with Azure's suffix, and of a header
 // of a request, as the access logs of proxies have it.
-var ofClient = regexp.MustCompile(`(?:^|[\W_])(?:input[._]|(?:path|query)(?:_s)?$)|(?i:user.?agent|authority|referr?er|forwarded.for|cookie|ur[il])$`)
+var ofClient = regexp.MustCompile(`(?:^|[\W_])(?:input[._]|(?:path|query)(?:_s)?$)|(?:user.agent|authority|referr?er|forwarded.for|cookie|ur[il])$`)
 
 // isFlat reports whether a key shows that an object may be a flattened event.
 func isFlat(name []byte) bool {

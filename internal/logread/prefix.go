@@ -100,7 +100,7 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, lo
 			}
 		}
 		switch end := parse(line[i:]); {
-		case end > 0 && isClosing(line[i+end:]) && !dataBefore.Match(line[:i]):
+		case end > 0 && isClosing(line[i+end:]) && !isOfClient(line[:i]):
 			return line[i : i+end], endsLogged(line[:i])
 		case end > len("{}"), end < 0 && new(scanner).scan(line[i:]) == more:
 			return nil, false
@@ -114,11 +114,18 @@ func isClosing(text []byte) bool {
 	return len(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\x1b[0m")), " \t\r\n\"')>;")) == 0
 }
 
-// dataBefore matches a line up to a value of arbitrary data: of a member that
-// logcli has extracted, as input_user=, or of a column, as input: or input |, or
-// within one that Fluent Bit has, as "input"=>{"user"=>. A client chooses the
-// path and the query, too.
-var dataBefore = regexp.MustCompile(`(?:` + string(bytes.Join(dataNames, []byte{'|'})) + `)(?:[\w.-]*[ :=|]+$|\w*"=>)|(?:path|query)"?[ :=>|]+$|^ *(?:error|input|path|query) *[:=|]`)
+// isOfClient reports whether a line goes up to what a client has sent: to
+// arbitrary data of a member that logcli has extracted, as input_user=, or of a
+// column, as input: or input |, or within one that Fluent Bit has, as
+// "input"=>{"user"=>; or to a path, a query or an error.
+func isOfClient(line []byte) bool {
+	return (containsAny(line, dataNames) || containsAny(line, clientNames)) && dataBefore.Match(line)
+}
+
+var (
+	clientNames = [][]byte{[]byte("path"), []byte("query"), []byte("error")}
+	dataBefore  = regexp.MustCompile(`(?:` + string(bytes.Join(dataNames, []byte{'|'})) + `)(?:[\w.-]*[ :=|]+$|\w*"=>)|(?:path|query)"?[ :=>|]+$|^ *(?:error|input|path|query) *[:=|]`)
+)
 
 // quotation returns the text in the quotation that begins at i, if it is of an
 // object and a value of logfmt or of Fluent Bit's standard output, a field of
@@ -138,7 +145,7 @@ func quotation(line []byte, i int) (text []byte) {
 		}
 		text[len(text)-1] = ']'
 		return text
-	case hasPrefix(rest, `\"`) && (i == 0 || line[i-1] == '=' || hasPrefix(line[max(i-2, 0):], "=>")) && !dataBefore.Match(line[:i]):
+	case hasPrefix(rest, `\"`) && (i == 0 || line[i-1] == '=' || hasPrefix(line[max(i-2, 0):], "=>")) && !isOfClient(line[:i]):
 		if text, end := decodeString(nil, line, i); end > 0 && (i > 0 || isClosing(bytes.TrimPrefix(line[end:], []byte{','}))) {
 			return text
 		}

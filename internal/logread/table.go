@@ -33,10 +33,13 @@ var nulls = []string{"", "NULL", "null", `\N`, "None", "(null)", "(empty)", "-"}
 // grouped matches a number with commas between its thousands.
 var grouped = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+$`)
 
+// tableNames are parts of the names of columns, of which a table has one.
+var tableNames = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte("timer_"), []byte("counter_"), []byte("histogram_")}
+
 // tableOf returns the table whose columns a line names, or nil. Some of the
 // names must be those of an event's members.
 func tableOf(line []byte) *table {
-	if bytes.ContainsAny(line, "{[") || len(line) > 64<<10 {
+	if bytes.ContainsAny(line, "{[") || len(line) > 64<<10 || !containsAny(bytes.ToLower(line), tableNames) {
 		return nil
 	}
 	for _, comma := range []byte(",;\t|") {

@@ -6,8 +6,8 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
+	"strings"
 )
 
 // OPA's console writes with --log-format text
@@ -23,21 +23,21 @@ import (
 // themselves or have several lines, which are as they are. Lines after the
 // first of a value are indented by six blanks.
 
-// recordEnd matches the end of a line before one that is neither empty nor
-// indented, which ends the fields.
-var recordEnd = regexp.MustCompile(`\n ?[^ \r\n]`)
-
 // textLog reads a line of a logger in the text format at i, with its fields.
 func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	rest, f := text[i:], &s.reader.finder
 	rest = rest[:min(len(rest), s.reader.maxLength)]
-	at, times := recordEnd.FindIndex(rest), f.times
+	const blanks = " \r\n"
+	n, times := lineEnd(rest, 0), f.times // it ends before a line that is neither empty nor indented
+	for n+2 < len(rest) && strings.IndexByte(blanks, rest[n+1]) >= 0 && (rest[n+1] != ' ' || strings.IndexByte(blanks, rest[n+2]) >= 0) {
+		n = lineEnd(rest, n+1)
+	}
 	switch {
-	case at != nil:
+	case n+2 < len(rest):
 		if s.times != nil { // it ended with the record before
 			f.times = slices.Clip(s.times)
 		}
-		rest = rest[:at[0]]
+		rest = rest[:n]
 	case len(rest) == s.reader.maxLength:
 		s.breakOff(TooLong, rest, len(rest))
 		return i, true
