@@ -196,6 +196,7 @@ func (x *Data) Report() *Report {
 		Interrupted: x.interrupted,
 		options:     x.options,
 		outside:     x.outside,
+		sample:      x.sample,
 		largest:     x.largest,
 	}
 	r.who = [attributes]*groupby.Groups{ofPath: cmp.Or(x.paths, x.groups), ofRevision: x.revisions, ofKey: x.groups}

@@ -156,7 +156,7 @@ func (r *Report) unjudged() string {
 			most, key = n, g.Key
 		}
 	}
-	flag, ok := quoted([]string{"--outcome", key + "=result.FIELD"})
+	flag, ok := quoted([]string{"--outcome", key + "=" + r.sample.exampleOf(key)})
 	switch {
 	case key == "":
 		return ""

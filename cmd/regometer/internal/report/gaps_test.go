@@ -129,11 +129,13 @@ func TestUnjudged(t *testing.T) {
 	t.Parallel()
 	log := func(n int, result string) string { return logOf(n, sampleTime+`,"result":`+result+`,`+sampleMetrics) }
 	for log, rule := range map[string]string{
-		log(100, `{"user":"x","granted":false}`):             `'app/main=result.FIELD'`,
-		log(95, `7`) + log(5, `true`):                        `'app/main=result.FIELD'`,
-		log(99, `7`):                                         "",
-		log(94, `7`) + log(6, `true`):                        "",
-		strings.ReplaceAll(log(100, `7`), "app/main", "a=b"): "",
+		log(100, `{"user":"x","granted":false}`):                                         "'app/main=result.granted'",
+		log(100, `{"user":"x","not-a.field":true}`):                                      `'app/main=result.user == "TEXT"'`,
+		log(100, `{"list":[{"ok":true}],"ok":"yes"}`):                                    `'app/main=result.ok == "TEXT"'`,
+		log(95, `7`) + log(5, `true`):                                                    `'app/main=result.FIELD'`,
+		log(99, `7`):                                                                     "",
+		log(94, `7`) + log(6, `true`):                                                    "",
+		strings.ReplaceAll(log(100, `7`), "app/main", "a=b"):                             "",
 		strings.ReplaceAll(log(100, `7`), `"result":`, `"masked":["/result"],"result":`): "",
 	} {
 		said := readLog(t, log, Options{}).Report().Coverage()

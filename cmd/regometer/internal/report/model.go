@@ -32,9 +32,10 @@ type Report struct {
 	Slowest   []SlowDecision // slowest first
 	Findings  []Finding
 
-	Interrupted bool                        // not everything was read
-	options     *Options                    // with which logs were read; nil for saved reports
-	outside     seen                        // decisions that the options do not select
+	Interrupted bool     // not everything was read
+	options     *Options // with which logs were read; nil for saved reports
+	outside     seen     // decisions that the options do not select
+	sample      *decisionSample
 	who         [attributes]*groupby.Groups // of paths, revisions and keys
 	clients     *names
 	servers     servers

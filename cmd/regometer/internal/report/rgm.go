@@ -59,7 +59,7 @@ type savedSlice struct {
 // savedSample has the hash, the time, how long the decision took, whether it has
 // a stage, the outcome, the hash of the input, the size, the durations of the
 // parts, and the index of each name.
-type savedSample [7 + parts + attributes]int64
+type savedSample [7 + parts + sampledNames]int64
 
 type savedStage struct {
 	Stage      string      `json:"stage"`

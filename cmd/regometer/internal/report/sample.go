@@ -6,6 +6,9 @@ package report
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -13,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -67,11 +71,11 @@ func (l *sampleLimit) share(s *decisionSample) {
 type sampled struct {
 	hash    uint64
 	time    int64
-	took    int64             // ns: of its longest stage, or 0
-	parts   [parts]float32    // ns: of the stages of partStages, or 0, or -1 for a stage that did not finish
-	names   [attributes]int32 // indices in decisionSample.names
-	input   uint32            // a hash of the input, or 0
-	size    uint32            // bytes of the event
+	took    int64               // ns: of its longest stage, or 0
+	parts   [parts]float32      // ns: of the stages of partStages, or 0, or -1 for a stage that did not finish
+	names   [sampledNames]int32 // indices in decisionSample.names
+	input   uint32              // a hash of the input, or 0
+	size    uint32              // bytes of the event
 	outcome outcome.Outcome
 	timed   bool // it has a stage
 }
@@ -85,6 +89,11 @@ const (
 	ofRevision
 	ofKey // of the group, if it is a label or a field
 	attributes
+
+	// Behind them, a sample has a rule for --outcome, if the result says neither
+	// yes nor no.
+	ofExample    = attributes
+	sampledNames = attributes + 1
 )
 
 // partStages are the stages of which a sample has the durations. Evaluation
@@ -138,7 +147,10 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 	if len(e.Input) > 0 && e.Erased == nil && e.Masked == nil { // otherwise, different inputs may look the same
 		d.input = hashInput(e.Input)
 	}
-	names := [attributes]hashed{hashText(e.Path), server, client, hashText(e.BundleRevisions()), hashText(key)}
+	names := [sampledNames]hashed{hashText(e.Path), server, client, hashText(e.BundleRevisions()), hashText(key), hashText(nil)}
+	if hash%64 == 0 { // some are enough
+		names[ofExample] = hashText(exampleRule(e))
+	}
 	for i, name := range names {
 		d.names[i] = s.names.number(name)
 	}
@@ -146,6 +158,38 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 		s.kept = append(make([]sampled, 0, sampleSize+sampleStep), s.kept...)
 	}
 	s.kept = append(s.kept, d)
+}
+
+// exampleRule returns a rule for --outcome that may judge the result of a
+// decision: by a boolean field, or else a string. It returns nil if it finds
+// none.
+func exampleRule(e *logread.Event) []byte {
+	var fields map[string]any
+	if e.Outcome != outcome.Neither || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
+		return nil
+	}
+	for _, of := range [][2]string{{"bool", ""}, {"string", ` == "TEXT"`}} {
+		for _, field := range slices.Sorted(maps.Keys(fields)) {
+			rule := "result." + field + of[1]
+			_, err := verdicts.New(map[string]string{"path": rule})
+			if fmt.Sprintf("%T", fields[field]) == of[0] && err == nil && !strings.Contains(field, ".") {
+				return []byte(rule)
+			}
+		}
+	}
+	return nil
+}
+
+// exampleOf returns a rule for --outcome for the results of a path.
+func (s *decisionSample) exampleOf(path string) string {
+	if s != nil {
+		for i := range s.kept {
+			if d := &s.kept[i]; s.name(d, ofPath) == path && s.name(d, ofExample) != "" {
+				return s.name(d, ofExample)
+			}
+		}
+	}
+	return "result.FIELD"
 }
 
 // medianSizes returns the medians of the sizes of the decisions of each name.
@@ -162,6 +206,9 @@ func (s *decisionSample) medianSizes(of int) map[string]uint64 {
 	}
 	return medians
 }
+
+// name returns a name of a decision.
+func (s *decisionSample) name(d *sampled, of int) string { return s.names.list[d.names[of]] }
 
 // take adds those of some decisions that are below the limit, in their order,
 // with their names.
