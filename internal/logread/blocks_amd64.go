@@ -63,8 +63,8 @@ func nestedBlocks(text *byte, i, room int) (end int)
 // colon. A member must end before n, though memberBlocks may look at room bytes
 // of text.
 //
-// It stops before any other member, a field that was seen, and an object to
-// read. It writes the places of fields to spans. If spans is nil, the object is
+// It stops before any other member, a field that was seen, and metrics to read.
+// It writes the places of fields to spans. If spans is nil, the object is
 // metrics, and all members are listed.
 //
 //go:noescape

@@ -278,7 +278,9 @@ found:
 	JZ   metric
 	MOVBLZX const_lineField(DX)(R11*1), CX
 	BTSQ CX, R14
-	JCS  again
+	JCC  slot
+	CMPL CX, $const_fieldNone      // only such a member may come again
+	JNE  stop
 
 slot:
 	MOVL AX, (R9)(CX*8)
@@ -311,11 +313,6 @@ note:
 	ADDQ $(16*(const_mostFound-1)), CX
 	CMPQ DI, CX
 	JNE  behind
-	JMP  stop
-
-again:
-	CMPL CX, $const_fieldNone
-	JEQ  slot
 	JMP  stop
 
 plain:
@@ -382,12 +379,8 @@ word:
 	JMP  last
 
 nested:
-	CMPL CX, $0x5b
-	JEQ  skip
 	TESTB $const_listsMembers, const_lineLists(DX)(R11*1)
 	JNZ  stop
-
-skip:
 	MOVQ R14, seen-24(SP)
 	MOVQ R15, plain-32(SP)
 	MOVQ AX, start-40(SP)

@@ -34,14 +34,14 @@ func Boundary(text []byte) int {
 	// number, whether all are events themselves, and the number of lines of each
 	// stream, and of streams with two lines or more.
 	boundary, lines, bare, streams, twice := 0, 0, true, map[string]int{}, 0
-	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {
-		start := bytes.LastIndexByte(text[:end-1], '\n') + 1
+	for start, end := 0, bytes.LastIndexByte(text, '\n')+1; end > 0; end = start {
+		start = bytes.LastIndexByte(text[:end-1], '\n') + 1
 		line := text[start:end]
 		r.Reset()
 		events, faults = 0, 0
 		isWhole := r.Read(line) == len(line) && events > 0 && faults == 0 && r.other == 0
 		if !isWhole || r.partial || r.root.waits() || len(r.finder.waiting) > 0 {
-			lines, end = 0, start
+			lines = 0
 			continue
 		}
 		if lines++; lines == 1 {
@@ -56,7 +56,6 @@ func Boundary(text []byte) int {
 		if lines >= 2 && bare || lines > patience+1 && twice == len(streams) {
 			return boundary
 		}
-		end = start
 	}
 	return 0
 }

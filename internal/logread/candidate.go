@@ -4,6 +4,7 @@
 package logread
 
 import (
+	"bytes"
 	"hash/maphash"
 	"math/bits"
 	"slices"
@@ -22,14 +23,11 @@ type candidate struct {
 	line     int64
 }
 
-// copyAll returns copies of texts, in the memory of dst. Nothing may be appended
-// to them, because others may stand behind them.
-func copyAll(dst, texts [][]byte) [][]byte {
-	dst = slices.Grow(dst[:0], len(texts))[:len(texts)]
-	for i, t := range texts {
-		dst[i] = append(dst[i][:0], t...)
+func copyAll(texts [][]byte) (copies [][]byte) {
+	for _, t := range texts {
+		copies = append(copies, bytes.Clone(t))
 	}
-	return dst
+	return copies
 }
 
 var seed = maphash.MakeSeed()

@@ -97,7 +97,7 @@ func fieldIn(text []byte, name string) (value []byte) {
 
 // Meaning returns a string with its escapes resolved, and other JSON as it is.
 func Meaning(value []byte) []byte {
-	if value[0] == '"' {
+	if hasPrefix(value, `"`) {
 		value, _ = unquote(value)
 	}
 	return value

@@ -134,14 +134,11 @@ func hasPrefix(text []byte, prefix string) bool {
 
 // keyEnd returns the indexes behind the key at i and behind its colon, or -1.
 func keyEnd(text []byte, i int) (end, colon int) {
-	if i >= len(text) || text[i] != '"' {
-		return -1, -1
+	if i < len(text) && text[i] == '"' {
+		end = stringEnd(text, i)
+		if colon = skipBlanks(text, max(end, i)); end > 0 && colon < len(text) && text[colon] == ':' {
+			return end, colon + 1
+		}
 	}
-	if end = stringEnd(text, i); end < 0 {
-		return -1, -1
-	}
-	if colon = skipBlanks(text, end); colon >= len(text) || text[colon] != ':' {
-		return -1, -1
-	}
-	return end, colon + 1
+	return -1, -1
 }

@@ -21,10 +21,7 @@ func unwrap(value []byte) []byte {
 			}
 		})
 	}
-	if hasPrefix(value, `"`) {
-		value, _ = unquote(value)
-	}
-	return value
+	return Meaning(value)
 }
 
 // integer returns the value of a JSON number that is a 64-bit integer, such as
@@ -43,8 +40,8 @@ func integer(number []byte) (n int64, ok bool) {
 // whole reports whether the fraction is 0. ok is false if the text is no number,
 // or the result is beyond 64 bits.
 func decimal(number []byte, power int64) (n int64, whole, ok bool) {
-	const longest, longestExponent = 100, len("-99") // more digits would take long
-	if i := bytes.IndexAny(number, "eE"); !isScalar(number) || number[0] > '9' || len(number) > longest || i >= 0 && len(number)-i-1 > longestExponent {
+	const longest = 100 // more digits would take long
+	if i := bytes.IndexAny(number, "eE"); !isScalar(number) || number[0] > '9' || len(number) > longest || i >= 0 && len(number)-i > len("e-99") {
 		return 0, false, false
 	}
 	x, _ := new(big.Rat).SetString(string(number))

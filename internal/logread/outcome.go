@@ -33,7 +33,7 @@ func (p *parser) outcome(path []byte, query bool) (o outcome.Outcome, code strin
 		text = jsonOf(fieldResult, text)
 	}
 	if text == nil && p.hasFlat {
-		if o, _ = p.judged(path, emptyList); o == outcome.Allowed { // the store may have left it out
+		if o, _ = p.judged(path, []byte("[]")); o == outcome.Allowed { // the store may have left it out
 			return outcome.Neither, "", true
 		}
 	}
@@ -46,8 +46,6 @@ func (p *parser) outcome(path []byte, query bool) (o outcome.Outcome, code strin
 	o, _ = p.judged(path, text)
 	return o, "", false
 }
-
-var emptyList = []byte("[]")
 
 // A log has many decisions with the same path and result, or with the same
 // error. So the parsers of a reader remember what they have found, at a place

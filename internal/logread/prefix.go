@@ -40,29 +40,26 @@ func (f *finder) cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
 		}
 		return nil, rest, false, true
 	}
-	at := namePrefix.FindSubmatchIndex(head)
-	if at != nil {
-		if f := fieldOf(bytes.TrimRight(line[at[2]:at[3]], " |")); f.isData() || f <= fieldError { // a column
-			at = nil
+	name := namePrefix.Find(head)
+	if column := fieldOf(bytes.TrimRight(name, " |")); name != nil && column > fieldError && !column.isData() {
+		if name[len(name)-1] == ' ' {
+			f.prefix = append(f.prefix[:0], name...)
 		}
+		return bytes.TrimRight(name, " "), line[len(name):], false, true
 	}
-	if at != nil && line[at[1]-1] == ' ' {
-		f.prefix = append(f.prefix[:0], line[:at[1]]...)
-	} else if at == nil && bytes.Contains(head, []byte("]: ")) {
-		at = processPrefix.FindSubmatchIndex(head)
+	head = head[:min(len(head), bytes.LastIndex(head, []byte("]: "))+3)]
+	if at := processPrefix.FindSubmatchIndex(head); at != nil {
+		return bytes.TrimRight(line[at[2]:at[3]], " "), line[at[1]:], false, true
 	}
-	if at == nil {
-		return nil, nil, false, false
-	}
-	return bytes.TrimRight(line[at[2]:at[3]], " "), line[at[1]:], false, true
+	return nil, nil, false, false
 }
 
 const longestPrefix = 200
 
 var (
-	// These match the prefixes that do not begin with a time with a zone. The
-	// group is without a time.
-	namePrefix    = regexp.MustCompile(`^(\[[^ \]]+/[^ \]]*\] |[\w.-]+ *\| ?|[\w.]*-[\w.-]* [\w.-]+ )`)
+	// These match the prefixes that do not begin with a time with a zone. A group
+	// is without a time.
+	namePrefix    = regexp.MustCompile(`^(?:\[[^ \]]+/[^ \]]*\] |[\w.-]+ *\| ?|[\w.]*-[\w.-]* [\w.-]+ )`)
 	processPrefix = regexp.MustCompile(`^(?:[^{"]* )?([^ {"]*\[\d+\]: )`)
 )
 

@@ -125,7 +125,7 @@ func (f *finder) feed(s *source, text []byte, whole bool) {
 	}
 	at, waits := slices.Index(f.waiting, s), s.waits()
 	if waits {
-		s.times = copyAll(s.times, f.times)
+		s.times = copyAll(f.times)
 	}
 	switch {
 	case waits && len(f.waiting) == maxWaiting && at < 0:

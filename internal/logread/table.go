@@ -43,13 +43,12 @@ func tableOf(line []byte) *table {
 		return nil
 	}
 	for _, comma := range []byte(",;\t|") {
-		t := &table{comma: comma, noResult: true}
+		isPadded := bytes.Contains(line, []byte{comma, ' '}) || bytes.Contains(line, []byte{' ', comma})
+		t := &table{comma: comma, noResult: true, padded: isPadded}
 		t.names, _ = cutCells(line, comma)
 		var hasID, hasMetrics, hasTarget bool
 		for i, name := range t.names {
-			trimmed := bytes.TrimSpace(name)
-			t.padded = t.padded || len(trimmed) < len(name)
-			name = asWritten(trimmed)
+			name = asWritten(bytes.TrimSpace(name))
 			t.names[i] = name
 			f, outer := fieldOf(name), outerOf(name)
 			head, _ := headOf(name, false)
@@ -164,15 +163,9 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	}
 	record, p := rest[:n], &s.reader.finder.parsers[s.index()]
 	cells, length := cutCells(record, t.comma)
-	var joined *table
-	if containsAny(record, names) {
-		joined = tableOf(record)
-	}
-	isEmpty := func(cell []byte) bool { return len(cell) == 0 }
-	hasComma := func(cell []byte) bool { return bytes.IndexByte(cell, t.comma) >= 0 }
-	have := min(len(cells), len(t.names))
-	isOpen = isOpen || length < n || len(slices.DeleteFunc(cells[have:], isEmpty)) > 0 || have < len(t.names) && slices.ContainsFunc(cells, hasComma)
-	switch {
+	have := min(len(cells), len(t.names)) // other cells show that they are not in quotes
+	isOpen = isOpen || length < n || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
+	switch joined := tableOf(record); {
 	case joined != nil: // another file begins
 		s.reader.table = joined
 		s.noteOther(1)

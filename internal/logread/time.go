@@ -75,10 +75,8 @@ var timeLayouts = [...]string{
 func epoch(number []byte) (ns int64, ok bool) {
 	n, _, ok := decimal(number, 1)
 	power := int64(1e9)
-	for _, least := range [...]int64{1e11, 1e14, 1e17} {
-		if n >= least {
-			power /= 1000
-		}
+	for least := int64(1e11); n >= least && power > 1; least *= 1000 {
+		power /= 1000
 	}
 	ns, _, fits := decimal(number, power)
 	return ns, ok && fits && n >= 1e8 && time.Unix(0, ns).UTC().Year() <= 2261

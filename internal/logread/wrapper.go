@@ -241,7 +241,7 @@ func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, i
 // place of the record may have the same event.
 func (f *finder) found(p *parser, n nesting, text []byte) {
 	if f.taken++; f.several {
-		f.candidates = append(f.candidates, candidate{identify(p), p.richness(n), bytes.Clone(text), copyAll(nil, f.times), f.record.line})
+		f.candidates = append(f.candidates, candidate{identify(p), p.richness(n), bytes.Clone(text), copyAll(f.times), f.record.line})
 	} else {
 		f.reader.deliver(p, text, f.record.line)
 	}
