@@ -34,9 +34,9 @@ func Boundary(text []byte) int {
 	// number, whether all are events themselves, and the number of lines of each
 	// stream, and of streams with two lines or more.
 	boundary, lines, bare, streams, twice := 0, 0, true, map[string]int{}, 0
-	for start, end := 0, bytes.LastIndexByte(text, '\n')+1; end > 0; end = start {
-		start = bytes.LastIndexByte(text[:end-1], '\n') + 1
-		line := text[start:end]
+	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {
+		line := text[bytes.LastIndexByte(text[:end-1], '\n')+1 : end]
+		end -= len(line)
 		r.Reset()
 		events, faults = 0, 0
 		isWhole := r.Read(line) == len(line) && events > 0 && faults == 0 && r.other == 0
@@ -45,7 +45,7 @@ func Boundary(text []byte) int {
 			continue
 		}
 		if lines++; lines == 1 {
-			boundary, bare, streams, twice = end, true, map[string]int{}, 0
+			boundary, bare, streams, twice = end+len(line), true, map[string]int{}, 0
 		}
 		bare = bare && line[0] == '{' && r.finder.parsers[0].isEvent()
 		if name := string(r.finder.name); name != "" {

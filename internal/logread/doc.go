@@ -18,7 +18,8 @@
 // "metrics" and another member of events is one too, if it has no "result":
 // answers of OPA's API have only these three, and are no events.
 // An event does not contain other events, except copies of itself, and neither
-// does an input, a result or other arbitrary data. An object with "level" and another "msg" is a line
-// of a logger, and so is a line that begins as OPA's with --log-format text.
-// Such lines quote what clients have sent, and do not contain events either.
+// does an input, a result or other arbitrary data, nor a path, an error or a
+// header. An object with "level" and another "msg" is a line of a logger, and so
+// is a line that begins as OPA's with --log-format text. Such lines quote what
+// clients have sent, and do not contain events either.
 package logread

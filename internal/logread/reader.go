@@ -38,7 +38,7 @@ type Problem string
 const (
 	InvalidJSON    Problem = "invalid_json"    // JSON that begins and breaks
 	Truncated      Problem = "truncated"       // the text ends within an event
-	UnknownForm    Problem = "unknown_form"    // a decision in a line that is no JSON, and of no form that is known, or in a row that lacks too much
+	UnknownForm    Problem = "unknown_form"    // a decision in a line that is no JSON, and of no form that is known, or in a row that lacks too much, such as the names of its columns
 	InvalidUTF8    Problem = "invalid_utf8"    // in a path or another field that is used
 	TooLong        Problem = "too_long"        // an event longer than Options.MaxLength, which is skipped
 	NoMetrics      Problem = "no_metrics"      // an event without metrics, which counts

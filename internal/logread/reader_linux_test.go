@@ -98,7 +98,8 @@ func TestDecodeString(t *testing.T) {
 			behind := strings.Repeat(oneOf(r, `"`, "n", "\x00", `\`, "u00e4", "\n"), oneOf(r, 0, 64))
 			text := from[len(from)-len(s)-len(behind):]
 			copy(text[copy(text, s):], behind)
-			before := append(to[len(to)-6-r.IntN(len(s)+200):][:0], "before"[:r.IntN(7)]...)
+			room := to[len(to)-6-r.IntN(len(s)+200):]
+			before := room[:copy(room, "before"[:r.IntN(7)])]
 			end := stringEnd(s, 1)
 			got, gotEnd := decodeString(before, text[:len(s)], 1)
 			want := got
