@@ -130,13 +130,13 @@ var (
 // objects too, it returns a list of them. Otherwise it returns nil.
 func quotation(line []byte, i int) (text []byte) {
 	switch rest := line[i+2:]; {
-	case hasPrefix(rest, `""`):
+	case hasPrefix(rest, `""`) && !bytes.Contains(line[:i], []byte("timer_")): // metrics in a field of their own
 		cells, _ := cutCells(line[i:], ',')
 		objects := slices.DeleteFunc(slices.Clone(cells), func(cell []byte) bool { return !hasPrefix(cell, "{") })
 		if len(objects) < 2 {
 			return cells[0]
 		}
-		text = append(text, '[')
+		text = append(text, "[null,"...) // a row
 		for _, cell := range cells {
 			text = append(appendText(text, cell), ',')
 		}

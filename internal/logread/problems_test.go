@@ -72,6 +72,7 @@ func TestProblems(t *testing.T) {
 		"export of strings, cut":   {`{"tables":[{"rows":[[1,` + quoted(whole) + `],[1,` + quoted(broken)[:30], "d", []string{"truncated at 1"}, 0},
 		"journald, no text":        {`{"MESSAGE":null,"__REALTIME_TIMESTAMP":"1"}` + "\n" + `{"__REALTIME_TIMESTAMP" : "1", "MESSAGE" : [ 123, 27 ]}` + "\n" + `{"MESSAGE":"x","__REALTIME_TIMESTAMP":"1"}`, "", []string{"no_text at 1", "no_text at 2"}, 3},
 		"row of an input":          {`["d",{"id":"x"},{ "timer_a_ns":1},` + whole + "]\n" + `["d","{\"counter_a\":1}",` + quoted(whole) + "]\n" + `[1,{"a":1},` + whole + "]", "d", []string{"unknown_form at 1", "unknown_form at 2"}, 0},
+		"record of an input":       {"d,\"{timer_a_ns=1}\",\"" + strings.ReplaceAll(whole, `"`, `""`) + "\"\nd,\"" + strings.ReplaceAll(whole, `"`, `""`) + "\",\"{'counter_a': 1}\"\n", "", []string{"invalid_json at 1", "unknown_form at 2"}, 0},
 		"columns and rows":         {`{"columns":[{"name":"decision_id"},{"name":"input"}],"rows":[["d",` + quoted(whole) + "]]}\n" + `{"columns":["event"],"rows":[[` + quoted(whole) + "]]}", "d", []string{"unknown_form at 1"}, 0},
 		"columns of a width":       {" d | {\"id\":\"x\"} | " + whole + "\n x | " + whole, "d", []string{"invalid_json at 1"}, 1},
 		"lines of columns":         {"path | x " + whole + "\ninput:   " + whole + "\n \"path\"=>" + quoted(whole) + "\npath=" + quoted(whole), "", []string{"invalid_json at 1", "invalid_json at 2", "invalid_json at 3", "invalid_json at 4"}, 0},

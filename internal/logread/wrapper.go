@@ -231,8 +231,9 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 	}
 }
 
-// metricsAlone matches the metrics of an event in an element of their own.
-var metricsAlone = regexp.MustCompile(`^"?\{\s*\\?"(?:counter|histogram|timer)_`)
+// metricsAlone matches the metrics of an event in an element of their own, also as
+// Athena and DuckDB write them.
+var metricsAlone = regexp.MustCompile(`^"?\{\s*\\?["']?(?:counter|histogram|timer)_`)
 
 // name returns the name of a member, in quotes.
 func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, int(m.at))] }
