@@ -109,16 +109,12 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 	flags.StringVar(&o.cert, "tls-cert", "", "`file` with the server's certificate")
 	flags.StringVar(&o.key, "tls-key", "", "`file` with the key of this certificate")
 	flags.StringVar(&o.ca, "tls-ca", "", "`file` with the authorities of the certificates that clients must have")
-	sizeFlag(cmd, &o.body, collect.DefaultBody, "max-body", "largest `size` of a body after unpacking")
-	sizeFlag(cmd, &o.event, collect.DefaultEvent, "max-event", "largest `size` of an event")
+	sizeFlag(cmd, &o.body, "max-body", fmt.Sprintf("largest `size` of a body after unpacking (default %dMiB)", collect.DefaultBody>>20))
+	sizeFlag(cmd, &o.event, "max-event", fmt.Sprintf("largest `size` of an event (default %dMiB)", collect.DefaultEvent>>20))
 	return cmd
 }
 
-func sizeFlag(cmd *cobra.Command, to *int64, usual int64, name, usage string) {
-	*to = usual
-	if usual > 0 {
-		usage += fmt.Sprintf(" (default %dMiB)", usual>>20)
-	}
+func sizeFlag(cmd *cobra.Command, to *int64, name, usage string) {
 	cmd.Flags().Func(name, usage, func(text string) (err error) {
 		if *to, err = sizeOf(text); err == nil && *to < 1 {
 			err = errors.New("it must be at least 1")

@@ -69,6 +69,7 @@ func TestCalls(t *testing.T) {
 		{"compare --fail-on p99>1 EMPTY EMPTY", exitUsage, `invalid threshold "p99>1"`},
 		{"compare - -", exitUsage, "standard input cannot be both sides"},
 		{"replay EMPTY", exitUsage, "there is no policy: name it with --policy"},
+		{"replay --policy TREE --against= EMPTY", exitUsage, "--policy or --against is empty"},
 		{"replay --fail-on denied>+5pp EMPTY", exitUsage, `invalid threshold "denied>+5pp"`},
 		{"replay --fail-on p99:rego_query_eval>+20% --policy TREE EMPTY", exitUsage, "a threshold for times needs --against"},
 		{"replay --policy TREE TREE/go.mod", exitFailure, "there are no Rego files: name them with"},

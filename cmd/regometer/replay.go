@@ -63,6 +63,8 @@ or with --against the growth of a quantile of rego_query_eval.
 			switch {
 			case len(o.policies) == 0 && o.config == "":
 				return errors.New("there is no policy: name it with --policy, or give --config the configuration of OPA with services and bundles")
+			case slices.Contains(slices.Concat(o.policies, o.against), ""):
+				return errors.New("--policy or --against is empty")
 			case o.run.Timeout <= 0:
 				return errors.New("--timeout must be more than 0")
 			}
@@ -82,7 +84,7 @@ or with --against the growth of a quantile of rego_query_eval.
 	flags.BoolVar(&o.network, "network", false, "let built-in functions connect to other machines")
 	flags.BoolVar(&o.run.Inputs, "show-input", false, "show the inputs of decisions that are not equal, which may be personal data")
 	flags.DurationVar(&o.run.Timeout, "timeout", time.Second, "longest `time` of an evaluation")
-	sizeFlag(cmd, &o.run.Memory, 0, "memory", "end before the command needs more than this `size` of memory")
+	sizeFlag(cmd, &o.run.Memory, "memory", "end before the command needs more than this `size` of memory")
 	addFormatFlag(cmd, &o.format)
 	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'changed>0', 'allowed-to-denied>0.1%' or 'p99:rego_query_eval>+20%'; may be repeated", o.run.Thresholds.Add)
 	o.files = newOutputs(cmd)

@@ -65,7 +65,7 @@ The forms:
 	})
 	flags.Int64Var(&o.Decisions, "decisions", 0, "number of decisions, instead of a size")
 	flags.StringVar(&o.Form, "form", "ndjson", "form of the log")
-	sizeFlag(cmd, &o.EventBytes, 0, "event-size", "approximate `size` of an event, such as 8KB; the input fills it up")
+	sizeFlag(cmd, &o.EventBytes, "event-size", "approximate `size` of an event, such as 8KB; the input fills it up")
 	flags.IntVar(&o.Paths, "paths", 10, "number of decision paths")
 	flags.Float64Var(&o.Rate, "rate", 500, "decisions a second")
 	flags.StringVar(&slower, "slower", "", "make a stage of the first path slower after a time: `STAGE=FACTOR@AFTER`")
