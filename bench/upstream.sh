@@ -44,10 +44,10 @@ git tag step-0
 git checkout-index --all --prefix="$work/code/"
 cp "$opa/go.mod" "$work/code"
 for n in $(seq ${#steps[@]}); do
+	printf 'step %d: %s\n' "$n" "${steps[n - 1]}"
 	if [ "$n" -ge "$first" ]; then source --upstream="$n"; else source --upstream="$n" --opa "$work/code"; fi
 	git commit --quiet --cleanup=verbatim --file=- <"${folders[n - 1]}/message.txt"
 	[ "$n" -ge "$first" ] || continue
-	printf '\nstep %d: %s\n' "$n" "${steps[n - 1]}"
 	touched=($(git diff --name-only HEAD~ -- '*.go' | xargs -n 1 dirname | sort -u))
 	if [ "$n" -eq ${#steps[@]} ]; then touched=("${packages[@]}"); fi
 	"$work/regometer" verify --upstream="$n" --packages "$(IFS=, && echo "${touched[*]}")"

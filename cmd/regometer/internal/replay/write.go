@@ -149,7 +149,7 @@ func (r *Report) summary() (said []string) {
 	}
 	switch {
 	case r.Decisions == 0 && r.Interrupted:
-		return []string{"Nothing was replayed, because the command was interrupted before a decision had been evaluated."}
+		return []string{"Nothing was replayed, because the command ended before a decision had been evaluated."}
 	case r.Decisions == 0:
 		return []string{"Nothing was replayed, because the log has no decisions that can be read and that the flags select." + unread}
 	}
@@ -182,7 +182,7 @@ func (r *Report) summary() (said []string) {
 		said = append(said, fmt.Sprintf("Policies of another revision made %s of the decisions.", text.Count(r.OtherRevision)))
 	}
 	if r.Interrupted {
-		said = append(said, "The replay was interrupted. The report has what was done until then.")
+		said = append(said, "The replay ended early. The report has what was done until then.")
 	}
 	return said
 }
