@@ -113,9 +113,9 @@ func TestTable(t *testing.T) {
 		"decision_id,path\nd,p\npath,decision_id\nq,e\n":                                                                        "p hidden; q hidden; no_metrics at 2; no_metrics at 4", // joined files
 		"x,\"{\"\"decision_id\"\":\"\"d\"\",\"\"path\"\":\"\"poor\"\"}\",y,\"" + strings.ReplaceAll(full, `"`, `""`) + "\",z\n": "full allowed 5",                                       // Grafana
 		// Cells that are not in the columns show that nothing was quoted, or not all.
-		"decision_id|path|result\nd|p|true\ne|x|false|true\nf|p|false||\ng|\"x|true\nh|p\n": "p allowed; p denied; p undefined; invalid_json at 3; invalid_json at 5; no_metrics at 2; no_metrics at 4; no_metrics at 6",
-		" path  | decision_id | result\n p q   | d           | {\"allow\":true} ":           "p q allowed; no_metrics at 2",
-		"opa.input.decision_id,opa.input.path\ne,evil\n":                                    "",
+		"decision_id|path|result\nd|p|true\ne|x|false|true\nf|p|false||\ng|\"x|true\"\nh|p\n": "p allowed; p denied; p undefined; invalid_json at 3; invalid_json at 5; no_metrics at 2; no_metrics at 4; no_metrics at 6",
+		" path  | decision_id | result\n p q   | d           | {\"allow\":true} ":             "p q allowed; no_metrics at 2",
+		"opa.input.decision_id,opa.input.path\ne,evil\n":                                      "",
 		// Snowflake, Athena, DuckDB, and a cell of many lines.
 		"\"DECISION_ID\",\"PATH\",\"RESULT\",\"TIMER_A_NS\"\n\"d\",\"p\",\"true\",\"5\"\n":                                            "p allowed 5",
 		"decision_id,path,result,metrics,labels\nd,p,{allow=true},\"{timer_a_ns=5, timer_b_ns=6}\",{id=x}\n":                          "p allowed 5 6",
@@ -123,6 +123,7 @@ func TestTable(t *testing.T) {
 		"time,event\n1,2\n" + full + "\n3\nopa | " + full + "\n4,5\n":                                                                 "full allowed 5; full allowed 5",
 		// These are no tables.
 		"@timestamp,path,decision_id,metrics.timer_a_ns\n\"Jan 2, 2026 @ 03:04:05.000\",p,d,\"1,234,567\"\n": "p hidden" + timed + " 1234567; no_zone at 2; wrapper_time at 2", // Kibana
+		"[\"decision_id\",\"path\",\"metrics\"]\n[\"d\",\"p\",{\"timer_a_ns\":1}]\n":                         "unknown_form at 2",
 		"x\ndecision_id,path\nd,p\n": "", "time,message\n1,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\n": "full allowed 5",
 	} {
 		if got := answer(text); got != want {

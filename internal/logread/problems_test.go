@@ -76,7 +76,7 @@ func TestProblems(t *testing.T) {
 		"columns and rows":         {`{"columns":[{"name":"decision_id"},{"name":"input"}],"rows":[["d",` + quoted(whole) + "]]}\n" + `{"columns":["event"],"rows":[[` + quoted(whole) + "]]}", "d", []string{"unknown_form at 1"}, 0},
 		"columns of a width":       {" d | {\"id\":\"x\"} | " + whole + "\n x | " + whole, "d", []string{"invalid_json at 1"}, 1},
 		"lines of columns":         {"path | x " + whole + "\ninput:   " + whole + "\n \"path\"=>" + quoted(whole) + "\npath=" + quoted(whole), "", []string{"invalid_json at 1", "invalid_json at 2", "invalid_json at 3", "invalid_json at 4"}, 0},
-		"a brace at the end":       {"x {\n  " + whole + "\n[INFO] x {\n\"a\":" + whole + "}\ny {\n\"a\":" + whole + "}", "dd", []string{"invalid_json at 4"}, 2},
+		"a brace at the end":       {"x {\n  " + whole + "\nz [INFO] x {\n\"a\":" + whole + "}\ny {\n\"a\":" + whole + "}", "dd", []string{"invalid_json at 4"}, 2},
 		"strings, cut":             {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
