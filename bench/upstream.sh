@@ -40,7 +40,7 @@ git init --quiet
 source --unmodified
 git commit --quiet --message OPA
 git tag step-0
-# Nine in ten of OPA's files are no code. Only tests need them.
+# Seven of eight files of OPA are no code. Only tests need them.
 git checkout-index --all --prefix="$work/code/"
 cp "$opa/go.mod" "$work/code"
 for n in $(seq ${#steps[@]}); do
