@@ -194,6 +194,8 @@ func (d *Document) Write(w io.Writer) error {
 		"fit":  func(s string) string { return shown(s, findingLength) },
 		"cell": func(s string) string { return shown(s, nameLength) },
 		"name": nameText,
+		// Names of paths break between segments.
+		"segments": func(s string) []string { return strings.SplitAfter(nameText(s), "/") },
 		// In sentences, names are between backticks: they are the odd parts.
 		"parts":  func(s string) []string { return strings.Split(s, "`") },
 		"isName": func(i int) bool { return i%2 == 1 },

@@ -81,7 +81,9 @@ func textOf(root *html.Node) string {
 	for n := range root.Descendants() {
 		if n.Type == html.TextNode {
 			b.WriteString(n.Data)
-			b.WriteByte(' ')
+			if n.NextSibling == nil || n.NextSibling.Data != "wbr" {
+				b.WriteByte(' ')
+			}
 		}
 	}
 	return b.String()
@@ -174,7 +176,7 @@ var allowed = map[string]string{
 	"div": "class tabindex role aria-label", "span": "class", "figure": "class", "figcaption": "",
 	"table": "", "thead": "", "tbody": "", "tr": "", "th": "scope class", "td": "class", "details": "", "summary": "",
 	"svg": "viewBox role aria-label", "path": "d class",
-	"text": "x y class font-size text-anchor",
+	"text": "x y class font-size text-anchor", "wbr": "",
 }
 
 func checkElements(t *testing.T, root *html.Node) {
