@@ -202,9 +202,13 @@ func (s *scan) findPauses(r *Report) (found []Finding) {
 			continue
 		}
 		figures := map[string]float64{"seconds": float64(p.length()) / 1e9}
+		sample := ""
+		if s.share < 1 {
+			sample, figures["sample"] = " in a sample of "+text.Plural(len(s.events), "decision"), float64(len(s.events))
+		}
 		f := r.newFinding("decisions_missing", p.from, p.to, second(p.from), figures,
-			"From %s to %s UTC, for %s, there is no decision. All but the longest pauses are less than a tenth as long. "+whyNone+"%s",
-			at(p.from), at(p.to), text.LongDuration(float64(p.length())), s.sayOfSample(figures))
+			"From %s to %s UTC, for %s, there is no decision%s. All but the longest pauses are less than a tenth as long. "+whyNone,
+			at(p.from), at(p.to), text.LongDuration(float64(p.length())), sample)
 		if p.length() >= int64(pauseLong) {
 			f.Severity = Info // as at night
 		}

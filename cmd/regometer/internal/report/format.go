@@ -41,23 +41,14 @@ var magics = []struct {
 	{"\xfe\xff", formatUTF16, ""},
 	{savedMagic, "saved", "a saved report: run regometer merge FILE"},
 	{"PK\x03\x04", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
-	{"PK\x05\x06", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
-	// Its end has no mark.
-	{"\x02\x21\x4c\x18", "lz4_old", "compressed by lz4 -l: run lz4 -dc FILE | regometer report -"},
 	{"", "nested", "an archive in an archive, or compressed twice: unpack the outer one, and name its files"},
 	{"", "window", "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -"},
 	// The maintained library for xz lets a file ask for 4 GB of memory.
 	{"\xfd7zXZ\x00", "xz", "compressed by xz: run xz -dc FILE | regometer report -"},
-	{"7z\xbc\xaf\x27\x1c", "7z", "a 7z archive: run 7z x -so FILE | regometer report -"},
-	{"Rar!\x1a\x07", "rar", "a RAR archive: run unrar p -inul FILE | regometer report -"},
-	{"\x1f\x9d", "compress", "compressed by compress: run gzip -dc FILE | regometer report -"},
-	{"\xff\x06\x00\x00sNaPpY", "snappy", "compressed by Snappy: run snzip -dc FILE | regometer report -"},
 	// Databases, and files of columns. Their rows may be events.
 	{"PAR1", "parquet", `a Parquet file: run duckdb -c "COPY (FROM 'FILE') TO '/dev/stdout' (FORMAT json)" | regometer report -`},
 	{"SQLite format 3\x00", "sqlite", "an SQLite database: run sqlite3 -json FILE 'SELECT * FROM TABLE' | regometer report -"},
-	{"", "duckdb", "a DuckDB database: run duckdb -readonly FILE -c \"COPY TABLE TO '/dev/stdout' (FORMAT json)\" | regometer report -"},
 	{"Obj\x01", "avro", "an Avro file: run avro-tools tojson FILE | regometer report -"},
-	{"ARROW1\x00\x00", "arrow", "an Arrow file: write its rows as lines of JSON, and name that file"},
 	{"LPKSHHRH", "journal", "a file of systemd's journal: run journalctl --all --file FILE -o json | regometer report -"},
 }
 
@@ -86,8 +77,6 @@ func formatOf(head []byte) format {
 		return formatZstd
 	case len(head) >= 10 && string(head[:3]) == "BZh" && (string(head[4:10]) == "1AY&SY" || string(head[4:10]) == "\x17\x72\x45\x38\x50\x90"):
 		return formatBzip2
-	case len(head) >= 12 && string(head[8:12]) == "DUCK":
-		return "duckdb"
 	case isTar(head):
 		return formatTar
 	}

@@ -56,10 +56,9 @@ type savedSlice struct {
 	groupby.Slice `json:",inline"`
 }
 
-// savedSample has the hash, the time, how long the decision took, whether it has
-// a stage, the outcome, the hash of the input, the size, the durations of the
+// savedSample has the hash, the time, how long the decision took, the outcome, the hash of the input, the size, the durations of the
 // parts, and the index of each name.
-type savedSample [7 + parts + sampledNames]int64
+type savedSample [6 + parts + sampledNames]int64
 
 type savedStage struct {
 	Stage      string      `json:"stage"`
@@ -229,15 +228,12 @@ func (x *Data) saveSample(s *savedHead) {
 	s.SampleLimit, s.Names = x.sample.limit, x.sample.names.list
 	for i := range x.sample.kept {
 		d := &x.sample.kept[i]
-		n := savedSample{int64(d.hash), d.time, d.took, 0, int64(d.outcome), int64(d.input), int64(d.size)}
-		if d.timed {
-			n[3] = 1
-		}
+		n := savedSample{int64(d.hash), d.time, d.took, int64(d.outcome), int64(d.input), int64(d.size)}
 		for i, part := range d.parts {
-			n[7+i] = int64(part)
+			n[6+i] = int64(part)
 		}
 		for i, name := range d.names {
-			n[7+parts+i] = int64(name)
+			n[6+parts+i] = int64(name)
 		}
 		s.Sample = append(s.Sample, n)
 	}
@@ -258,14 +254,14 @@ func (x *Data) readSample(s *savedHead) error {
 	var kept []sampled
 	for _, n := range s.Sample {
 		if n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == logread.NoTime || n[2] < 0 ||
-			n[3]&^1 != 0 || n[4] < 0 || n[4] > int64(outcome.Cancelled) || n[5] != int64(uint32(n[5])) || n[6] != int64(uint32(n[6])) {
+			n[3] < 0 || n[3] > int64(outcome.Cancelled) || n[4] != int64(uint32(n[4])) || n[5] != int64(uint32(n[5])) {
 			return errors.New("a decision of the sample is invalid")
 		}
-		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], timed: n[3] == 1, outcome: outcome.Outcome(n[4]), input: uint32(n[5]), size: uint32(n[6])}
-		for i, part := range n[7:][:parts] {
+		d := sampled{hash: uint64(n[0]), time: n[1], took: n[2], outcome: outcome.Outcome(n[3]), input: uint32(n[4]), size: uint32(n[5])}
+		for i, part := range n[6:][:parts] {
 			d.parts[i] = float32(part)
 		}
-		for i, at := range n[7+parts:] {
+		for i, at := range n[6+parts:] {
 			if at < 0 || at >= int64(len(s.Names)) {
 				return errors.New("a name of the sample is invalid")
 			}

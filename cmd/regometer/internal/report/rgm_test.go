@@ -210,10 +210,10 @@ func TestLoadErrors(t *testing.T) {
 		{`"overflow":0`, `"overflow":9223372036854775808`, "too large"},
 		{`:4503599627370496`, `:4503599627370497`, "2^52"},
 		{`"with_a_gap":0`, `"with_a_gap":-1`, "a total of the inputs is -1"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,6,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "too few"},
-		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]]`, "name of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[9,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,6,0,0,0,0,0,0,0,0,0,0,0,0]]`, "decision of the sample"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0]]`, "too few"},
+		{`:4503599627370496`, `:9,"names":["a"],"sample":[[8,1,0,0,0,0,0,0,0,0,0,0,0,0,0,1]]`, "name of the sample"},
 	} {
 		changed := strings.Replace(small, c.old, c.new, 1)
 		if err := loadFile(c.new, packed(changed)); changed == small || err == nil || !strings.Contains(err.Error(), c.want) {

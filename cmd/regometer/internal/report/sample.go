@@ -77,7 +77,6 @@ type sampled struct {
 	input   uint32              // a hash of the input, or 0
 	size    uint32              // bytes of the event
 	outcome outcome.Outcome
-	timed   bool // it has a stage
 }
 
 // The attributes of a decision. In a sample, the server has all its labels as
@@ -136,7 +135,7 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 	d := sampled{hash: hash, time: e.Time, outcome: e.Outcome, size: uint32(min(len(e.Text), math.MaxUint32))}
 	for _, m := range e.Measures {
 		if stage := stages[m.Metric]; stage != "" {
-			d.timed, d.took = true, max(d.took, m.Value)
+			d.took = max(d.took, m.Value)
 			if i := slices.Index(partStages[:], stage); i >= 0 {
 				if d.parts[i] = float32(m.Value); m.Value == 0 { // it did not finish
 					d.parts[i] = -1

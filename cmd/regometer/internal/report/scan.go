@@ -292,9 +292,9 @@ func (f *feature) of(e *event) int8 {
 	case shifted:
 		is = e.outcome == f.outcome
 	case untimed:
-		is = !e.timed
+		is = e.took == 0
 	case compiled:
-		is, counts = e.parts[ofCompile] > 0, e.timed
+		is, counts = e.parts[ofCompile] > 0, e.took > 0
 	case unfinished:
 		is = e.parts[ofHTTP] < 0
 	case repeated:
