@@ -48,7 +48,7 @@ func written(t *testing.T, r *report.Report) []byte {
 // parsed returns a page as a browser reads it.
 func parsed(t *testing.T, page []byte) *html.Node {
 	t.Helper()
-	root, err := html.Parse(bytes.NewReader(page))
+	root, err := html.Parse(bytes.NewReader(bytes.ReplaceAll(page, []byte("<wbr>"), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +81,7 @@ func textOf(root *html.Node) string {
 	for n := range root.Descendants() {
 		if n.Type == html.TextNode {
 			b.WriteString(n.Data)
-			if n.NextSibling == nil || n.NextSibling.Data != "wbr" {
-				b.WriteByte(' ')
-			}
+			b.WriteByte(' ')
 		}
 	}
 	return b.String()
@@ -176,7 +174,7 @@ var allowed = map[string]string{
 	"div": "class tabindex role aria-label", "span": "class", "figure": "class", "figcaption": "",
 	"table": "", "thead": "", "tbody": "", "tr": "", "th": "scope class", "td": "class", "details": "", "summary": "",
 	"svg": "viewBox role aria-label", "path": "d class",
-	"text": "x y class font-size text-anchor", "wbr": "",
+	"text": "x y class font-size text-anchor",
 }
 
 func checkElements(t *testing.T, root *html.Node) {

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -93,11 +92,9 @@ func TestOutermost(t *testing.T) {
 
 func TestSumOrder(t *testing.T) {
 	sums := []groupby.Sum{{}, {Lo: 1}, {Lo: math.MaxUint64}, {Hi: 1}, {Hi: 1, Lo: 1}, {Hi: math.MaxUint64}}
-	for i, a := range sums {
-		for j, b := range sums {
-			if got := compareSums(a, b); got != cmp.Compare(i, j) {
-				t.Errorf("compareSums(%v, %v) = %d", a, b, got)
-			}
+	for i, b := range sums[1:] {
+		if a := sums[i]; compareSums(a, b) != -1 || compareSums(b, a) != 1 || compareSums(a, a) != 0 {
+			t.Errorf("%v and %v", a, b)
 		}
 	}
 	if s := (groupby.Sum{Hi: 3, Lo: 1 << 63}); Float(s) != 0x38p60 || s.String() != "64563604257983430656" {

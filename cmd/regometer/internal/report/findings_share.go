@@ -24,21 +24,11 @@ func (o *outcomes) sum() (n uint64) {
 	return n
 }
 
-func (o *outcomes) share(of outcome.Outcome) float64 { return Ratio(o[of], o.sum()) }
-
-// outcomes counts the outcomes in a cluster and of the decisions with which it
-// is compared: those of the sample, and if a table has them, those of the whole
-// log. The table is that of a name, or the slices of time that are wholly inside
-// and outside.
-func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out outcomes, exact bool) {
-	for i := range s.events {
-		switch e := &s.events[i]; {
-		case c.has(i, e):
-			in[e.outcome]++
-		case c.others().has(e):
-			out[e.outcome]++
-		}
-	}
+// outcomes counts a cluster by its outcome, and the decisions with which it is
+// compared: those of the sample, and if a table has them, those of the whole log.
+// The table is that of a name, or the slices of time that are wholly inside and
+// outside.
+func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out tally, exact bool) {
 	m, parts, width, names := seen{Outcomes: r.Total.Outcomes}, r.Total.Slices, r.Width, 0
 	for a, n := range c.subject {
 		if n != anyName {
@@ -65,9 +55,9 @@ func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out outcomes
 		}
 	}
 	if s.share < 1 && names <= 1 && whole.sum() >= scanLeast && rest.sum() >= scanLeast {
-		return whole, rest, true
+		return tally{int(whole.sum()), int(whole[c.outcome])}, tally{int(rest.sum()), int(rest[c.outcome])}, true
 	}
-	return in, out, s.share == 1
+	return c.in, c.out, s.share == 1
 }
 
 // outcomeTexts has the words for each outcome, the beginning of the names of its
@@ -159,7 +149,7 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 	in, out, sampled, about := c.in.rate(), c.out.rate(), s.share < 1, s.about()
 	if c.kind == shifted {
 		a, b, exact := s.outcomes(r, c, from, to)
-		in, out, sampled = a.share(c.outcome), b.share(c.outcome), !exact
+		in, out, sampled = a.rate(), b.rate(), !exact
 		if !c.raised(in, out) {
 			return "", ""
 		}
@@ -169,7 +159,7 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 			f.Rule = o.rule + "_rose"
 		}
 		if exact && !c.timed() {
-			f.Figures["decisions"], about = float64(a.sum()), ""
+			f.Figures["decisions"], about = float64(a.all), ""
 		}
 	}
 	if f.Figures["decisions"] == 0 {

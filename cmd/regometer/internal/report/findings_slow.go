@@ -30,30 +30,24 @@ const (
 // compiled more often are no start.
 func (s *scan) starts(r *Report, c *cluster) bool {
 	type query struct{ server, path int32 }
-	type begun struct {
-		time int64
-		n    float64 // decisions since then
-	}
-	cached := map[query]int32{}  // with the revision, plus 1
-	begins := map[query]*begun{} // of each server with a revision
+	cached := map[query]int32{}                                 // with the revision, plus 1
+	begins, decisions := map[query]int64{}, map[query]float64{} // of each server with a revision
 	n, first, all, soon := 0, 0, 0, 0
 	for i := range s.events[:c.last+1] {
 		e := &s.events[i]
 		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]+1
-		begin := begins[query{q.server, own}]
-		if begin == nil {
-			begin = &begun{time: e.time}
-			if e.time <= r.From+int64(startNear) { // it may have begun long ago
-				begin = &begun{r.From - int64(startLong), startDecisions}
+		server := query{q.server, own}
+		if _, ok := begins[server]; !ok {
+			if begins[server] = e.time; e.time <= r.From+int64(startNear) { // it may have begun long ago
+				begins[server], decisions[server] = r.From-int64(startLong), startDecisions
 			}
-			begins[query{q.server, own}] = begin
 		}
-		begin.n += 1 / s.share
+		decisions[server] += 1 / s.share
 		if i < c.first {
 			continue
 		}
 		if c.subject.has(e) && c.of(e) == 1 {
-			if all++; begin.n <= startDecisions || e.time-begin.time <= int64(startLong) {
+			if all++; decisions[server] <= startDecisions || e.time-begins[server] <= int64(startLong) {
 				soon++
 			}
 		}
@@ -88,12 +82,9 @@ func (s *scan) busy(c *cluster, from, to int64) float64 {
 // information.
 func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why string) {
 	times := s.busy(c, from, to)
-	client, share, _ := s.findOwner(c, ofClient)
 	switch {
 	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Server == "" && (f.Path == "" || !c.timed()):
 		why = " Clients may change what they ask for."
-	case c.kind == shifted && c.outcome < outcome.Failed && f.Client == "" && c.timed() && share > 0.5 && 4*len(s.values[ofClient][client].events) < len(s.events):
-		why = " Most of them are of client " + name(s.values[ofClient][client].name) + ". Clients may change what they ask for."
 	case c.kind == shifted && f.Server != "" && !c.timed() && s.isSticky(c):
 		why = " Its clients ask no other server, so they may be what differs."
 	case (c.kind == slow || c.kind == compiled) && s.starts(r, c):

@@ -158,6 +158,19 @@ var healthyScenes = []struct {
 			}
 		})
 	}},
+	{"clients that ask in bursts, each with outcomes of its own", func(s *scene, _ *rand.Rand) {
+		left, client := 0, 0
+		s.clients = 400
+		s.before = func(r *rand.Rand, d *decision) {
+			if left--; left < 0 {
+				left, client = int(4*r.ExpFloat64()), d.client
+			}
+			d.client, d.path = client, &s.paths[client%len(s.paths)]
+		}
+		s.change(func(r *rand.Rand, d *decision) {
+			d.setAllowed(r, 1-0.9*math.Pow(math.Mod(0.618*float64(d.client), 1), 3))
+		})
+	}},
 	{"one server fewer in the evening", func(s *scene, _ *rand.Rand) {
 		s.weight = func(x float64) float64 { return either(x < 0.6, 1, 0.5) }
 		s.before = func(r *rand.Rand, d *decision) { d.server = s.servers[r.IntN(len(s.servers)-count(d.x >= 0.6))] }

@@ -192,12 +192,7 @@ func TestNewClientRepeats(t *testing.T) {
 	storm := &truth{fault: &fault{rules: []string{"requests_repeated"}}}
 	found := s.find(t, storm)
 	i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Rule == "requests_repeated" })
-	first := int64(0)
-	for i := range storm.decisions {
-		if d := &storm.decisions[i]; first == 0 && d.client == bot {
-			first = d.at
-		}
-	}
+	first := storm.decisions[slices.IndexFunc(storm.decisions, func(d decision) bool { return d.client == bot })].at
 	if from, err := time.Parse(time.RFC3339Nano, found[max(i, 0)].From); err != nil || from.UnixNano() < first || from.UnixNano() > first+int64(5*time.Second) {
 		t.Errorf("it begins at %v and not %v", from, time.Unix(0, first).UTC())
 	}
@@ -231,11 +226,10 @@ func TestFindings(t *testing.T) {
 	}
 	logs, bad := 0, 0
 	for _, h := range healthyScenes {
-		if *healthy > 0 && wanted.MatchString(h.name) {
-			kinds = append(kinds, h.name)
-		} else {
+		if *healthy == 0 || !wanted.MatchString(h.name) {
 			continue
 		}
+		kinds = append(kinds, h.name)
 		for _, n := range decisions {
 			for i := range *healthy {
 				logs++

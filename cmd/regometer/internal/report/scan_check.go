@@ -32,8 +32,9 @@ const (
 	serverTimes  = 2    // the factor of a server from the first decision to the last
 	slowNoise    = 2.5  // the logarithm of the factor divided by the usual differences
 	scanSlices   = 256  // runs of the decisions that are compared
-	scanTests    = 1000 // that share contrast.Error,
-	verdictTests = 10   // and so many times as many of outcomes that follow clients
+	scanTests    = 1000 // that share contrast.Error
+	burstParts   = 16   // parts of a cluster: what a client asks for in as much time is a burst,
+	burstLeast   = 4    // and the difference must be so many times its standard error
 )
 
 // check reports whether a cluster differs by more than parts of the log
@@ -48,11 +49,11 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	if c.kind == slow && !c.rare && !s.isProminent(c, sides, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
 		return false
 	}
-	size, tests := max(1, (len(in)+len(out))/scanSlices), float64(scanTests)
-	if c.kind == shifted && c.outcome <= outcome.Neither {
-		tests *= verdictTests
+	if c.kind == shifted && c.outcome <= outcome.Neither && c.timed() && c.subject[ofClient] == anyName && !s.isOfMany(c, excess, sides) {
+		return false
 	}
-	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= contrast.Error/tests
+	size := max(1, (len(in)+len(out))/scanSlices)
+	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= contrast.Error/scanTests
 }
 
 // A side says where a decision is for a cluster.
@@ -97,6 +98,25 @@ func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
 		}
 	}
 	return in, out
+}
+
+// isOfMany reports whether bursts of clients differ too little to explain a
+// cluster. What a client asks for in a burst often ends in one way, so each burst
+// counts as one (Liang and Zeger 1986).
+func (s *scan) isOfMany(c *cluster, excess []float64, sides []side) bool {
+	in, out := c.split(excess, sides)
+	n, both := [...]int{before: len(out), inside: len(in)}, mean(slices.Concat(in, out))
+	bursts, width := map[[3]int]float64{}, (c.last-c.first)/burstParts+1
+	for i, x := range excess {
+		if at := sides[i]; at >= before && !math.IsNaN(x) {
+			bursts[[3]int{int(at), int(s.events[i].names[ofClient]), i / width}] += (x - both) / float64(n[at])
+		}
+	}
+	square := 0.0
+	for _, x := range bursts {
+		square += x * x
+	}
+	return mean(in)-mean(out) >= burstLeast*math.Sqrt(square)
 }
 
 // isProminent reports whether the decisions in a cluster are slower by a factor
