@@ -56,8 +56,9 @@ type savedSlice struct {
 	groupby.Slice `json:",inline"`
 }
 
-// savedSample has the hash, the time, how long the decision took, the outcome, the hash of the input, the size, the durations of the
-// parts, and the index of each name.
+// savedSample has the hash, the time, how long the decision took, the outcome,
+// the hash of the input, the size, the durations of the parts, and the index of
+// each name.
 type savedSample [6 + parts + sampledNames]int64
 
 type savedStage struct {
