@@ -49,7 +49,7 @@ func TestPage(t *testing.T) {
 	noError(replayed(t, log, Options{Policy: after, Against: before, Inputs: true}).WriteHTML(&b))
 	x := b.String()
 	for _, part := range []string{
-		`<title>p.rule17: `, `<g class="h-5">`, "# slow</code>", "<td>never</td>", "Rules by their own time", "p/&lt;b&gt;x&lt;/b&gt;", "{&#34;n&#34;:8}",
+		`<title>p.rule17: `, `<g class="h-5">`, "# slow</code>", "<td>never</td>", "Rules by their own time", "&lt;b&gt;x&lt;/", "{&#34;n&#34;:8}",
 	} {
 		if !strings.Contains(x, part) {
 			t.Errorf("the page lacks %s", part)

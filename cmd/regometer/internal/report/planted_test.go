@@ -179,6 +179,23 @@ func TestOneDay(t *testing.T) {
 	}
 }
 
+// The only client of a log, such as a gateway, is no burst.
+func TestOneClient(t *testing.T) {
+	t.Parallel()
+	for seed := range 5 {
+		s := newSceneOf(fmt.Sprint("one client ", seed), 5000)
+		s.clients = 1
+		s.change(func(r *rand.Rand, d *decision) {
+			if d.x > 0.95 {
+				d.setAllowed(r, 0.4)
+			}
+		})
+		if found := s.find(t); !slices.ContainsFunc(found, func(f report.Finding) bool { return f.Rule == "denied_rose" && f.Severity == report.Fault }) {
+			t.Errorf("seed %d: %+v", seed, found)
+		}
+	}
+}
+
 // A client that asks only in a storm of retries is named too, from its begin on.
 func TestNewClientRepeats(t *testing.T) {
 	t.Parallel()

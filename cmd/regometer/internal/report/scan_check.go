@@ -102,15 +102,22 @@ func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
 
 // isOfMany reports whether bursts of clients differ too little to explain a
 // cluster. What a client asks for in a burst often ends in one way, so each burst
-// counts as one (Liang and Zeger 1986).
+// counts as one (Liang and Zeger 1986). A client that has most decisions at all
+// times explains nothing.
 func (s *scan) isOfMany(c *cluster, excess []float64, sides []side) bool {
 	in, out := c.split(excess, sides)
 	n, both := [...]int{before: len(out), inside: len(in)}, mean(slices.Concat(in, out))
 	bursts, width := map[[3]int]float64{}, (c.last-c.first)/burstParts+1
+	clients := make([][inside + 1]int, len(s.values[ofClient])) // their decisions, by side
 	for i, x := range excess {
 		if at := sides[i]; at >= before && !math.IsNaN(x) {
-			bursts[[3]int{int(at), int(s.events[i].names[ofClient]), i / width}] += (x - both) / float64(n[at])
+			client := int(s.events[i].names[ofClient])
+			clients[client][at]++
+			bursts[[3]int{int(at), client, i / width}] += (x - both) / float64(n[at])
 		}
+	}
+	if slices.ContainsFunc(clients, func(of [inside + 1]int) bool { return 2*of[inside] > len(in) && 2*of[before] > len(out) }) {
+		return true
 	}
 	square := 0.0
 	for _, x := range bursts {
