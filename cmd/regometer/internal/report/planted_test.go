@@ -68,21 +68,26 @@ func (v *verdict) isRight() bool {
 	return v.found && v.cause && v.time && (v.figure || !v.judged)
 }
 
-// Each fault of the largest size is found, with the right cause, begin and
+// Each fault of the largest size, or of all, is found, with the right cause, begin and
 // figures.
 func TestPlantedFaults(t *testing.T) {
 	for i := range faults {
 		f := &faults[i]
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSceneOf(f.name, 30_000)
-			planted := s.plant(f, f.sizes[0].value)
-			found := s.find(t, planted)
-			if v, others := judge([]*truth{planted}, found); !v[0].isRight() || others != nil {
-				t.Errorf("%+v, and %v: %+v", v[0], others, found)
-			}
-			if n := len(slices.DeleteFunc(found, func(f report.Finding) bool { return f.Severity == report.Info })); n > 2 {
-				t.Errorf("%d findings of one fault", n)
+			for i, size := range f.sizes {
+				if i > 0 && !f.all {
+					break
+				}
+				s := newSceneOf(f.name, 30_000)
+				planted := s.plant(f, size.value)
+				found := s.find(t, planted)
+				if v, others := judge([]*truth{planted}, found); !v[0].isRight() || others != nil {
+					t.Errorf("%s: %+v, and %v: %+v", size.text, v[0], others, found)
+				}
+				if n := len(slices.DeleteFunc(found, func(f report.Finding) bool { return f.Severity == report.Info })); n > 2 {
+					t.Errorf("%s: %d findings of one fault", size.text, n)
+				}
 			}
 		})
 	}
