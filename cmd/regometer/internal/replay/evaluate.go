@@ -44,7 +44,7 @@ func newEvaluator(p *Policy, timeout time.Duration) *evaluator {
 // A preparedQuery is a compiled query.
 type preparedQuery struct {
 	rego.PreparedEvalQuery
-	lacks string // data that its rules refer to, and the policy lacks, or ""
+	missing string // data that its rules refer to, and the policy lacks, or ""
 }
 
 // An answer is what an evaluation came to.
@@ -59,7 +59,7 @@ type answer struct {
 	unanswered, clock string
 	// lacking says that one failed for this reason.
 	lacking bool
-	lacks   string // of the query
+	missing string // of the query
 }
 
 // errTimeout says that an evaluation took longer than --timeout.
@@ -123,7 +123,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	if a.err == nil {
 		a.value, a.err = valueOf(d, results)
 	}
-	a.failed, a.err, a.lacks = len(failures) > 0, failureOf(a.err), query.lacks
+	a.failed, a.err, a.missing = len(failures) > 0, failureOf(a.err), query.missing
 	return a
 }
 
@@ -180,14 +180,14 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, 
 	if err != nil {
 		return nil, err
 	}
-	q := &preparedQuery{prepared, e.lacks(ctx, body)}
+	q := &preparedQuery{prepared, e.missing(ctx, body)}
 	e.queries.Add(key, q)
 	return q, nil
 }
 
-// lacks returns data that the rules of a query refer to, and that the policy
+// missing returns data that the rules of a query refer to, and that the policy
 // lacks, or "".
-func (p *Policy) lacks(ctx context.Context, query ast.Body) string {
+func (p *Policy) missing(ctx context.Context, query ast.Body) string {
 	refs, _ := dependencies.Base(p.compiler, query) // a body is no error
 	for _, ref := range refs {
 		path, err := storage.NewPathForRef(ref)

@@ -74,8 +74,8 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 		return notRepeatable, "no input in the log"
 	case a.value == nil && !w.has(d):
 		return notRepeatable, lacksPath
-	case a.lacks != "":
-		return notRepeatable, a.lacks + ", which the policy lacks"
+	case a.missing != "":
+		return notRepeatable, a.missing + ", which the policy lacks"
 	}
 	return changed, changeOf(d.outcome, w.outcomeOf(d, a))
 }

@@ -40,7 +40,8 @@ type Options struct {
 	Inputs     bool          // keep the inputs of examples
 	Timeout    time.Duration // limits an evaluation
 	Memory     int64         // limits the memory of the process, in bytes; 0 for no limit
-	// Progress, if not nil, is called after each decision of a sample, with a line.
+	// Progress, if not nil, is called with a line when the evaluation of a decision
+	// of a sample begins.
 	Progress func(elapsed time.Duration, line any)
 }
 

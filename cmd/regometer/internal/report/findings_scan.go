@@ -22,7 +22,6 @@ const (
 	snapEvents = 5  // decisions of a subject between a begin and the first decision of a revision that is taken for it,
 	snapShare  = 50 // or so many of a cluster's decisions for each of them
 	nearlyAll  = 0.95
-	mostly     = 0.8
 )
 
 // findByTime returns the findings that compare times, servers, clients and so

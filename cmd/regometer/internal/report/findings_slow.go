@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	startLong      = 3 * time.Minute // a slow start ends within this time for each server,
-	startDecisions = 100             // or has at most so many decisions of each server,
-	startNear      = time.Minute     // a server or revision begins in this time before, or while it lasts
+	startLong      = 3 * time.Minute // a server is cold for this time after its first decision with a revision,
+	startDecisions = 100             // or for so many decisions,
+	startNear      = time.Minute     // unless this is the first minute of the log, since it may have begun long before
+	startShare     = 0.8             // of the decisions of a start are of cold servers, at least
 	medianRose     = 1.3             // by which a median must differ to describe slow decisions
 	loadTimes      = 1.5             // a load is high if so many times as many decisions come as at other times
 )
@@ -66,7 +67,7 @@ func (s *scan) starts(r *Report, c *cluster) bool {
 	if once := n <= 2*first && n >= c.in.has/4; once || c.kind == compiled {
 		return once
 	}
-	return float64(soon) >= mostly*float64(all)
+	return float64(soon) >= startShare*float64(all)
 }
 
 // busy returns how many times as many decisions came in the times of a cluster

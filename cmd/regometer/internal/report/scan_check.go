@@ -49,7 +49,7 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	if c.kind == slow && !c.rare && !s.isProminent(c, sides, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
 		return false
 	}
-	if c.kind == shifted && c.outcome <= outcome.Neither && c.timed() && c.subject[ofClient] == anyName && !s.isOfMany(c, excess, sides) {
+	if c.kind == shifted && c.outcome <= outcome.Neither && c.timed() && c.subject[ofClient] == anyName && !s.isOfMany(c, in, out, excess, sides) {
 		return false
 	}
 	size := max(1, (len(in)+len(out))/scanSlices)
@@ -104,8 +104,7 @@ func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
 // cluster. What a client asks for in a burst often ends in one way, so each burst
 // counts as one (Liang and Zeger 1986). A client that has most decisions at all
 // times explains nothing.
-func (s *scan) isOfMany(c *cluster, excess []float64, sides []side) bool {
-	in, out := c.split(excess, sides)
+func (s *scan) isOfMany(c *cluster, in, out, excess []float64, sides []side) bool {
 	n, both := [...]int{before: len(out), inside: len(in)}, mean(slices.Concat(in, out))
 	bursts, width := map[[3]int]float64{}, (c.last-c.first)/burstParts+1
 	clients := make([][inside + 1]int, len(s.values[ofClient])) // their decisions, by side
