@@ -34,8 +34,9 @@ type Policy struct {
 	// asksRuntime says that it calls opa.runtime.
 	asksRuntime bool
 
-	rules   []rule
-	numbers map[*ast.Rule]int
+	rules    []rule
+	numbers  map[*ast.Rule]int
+	builtins map[*ast.Term]string // the names of built-in functions that rules call, by operator
 }
 
 // A rule is a definition of a rule, as one of several, or an else.
@@ -137,7 +138,7 @@ func linesOf(text []byte) []string {
 
 // number numbers the rules, in the order of their files and lines.
 func (p *Policy) number() {
-	p.numbers = map[*ast.Rule]int{}
+	p.numbers, p.builtins = map[*ast.Rule]int{}, map[*ast.Term]string{}
 	var all []*ast.Rule
 	for _, m := range p.compiler.Modules {
 		ast.WalkRules(m, func(r *ast.Rule) bool {
@@ -153,6 +154,10 @@ func (p *Policy) number() {
 			if e.Location != nil {
 				x.rows = append(x.rows, e.Location.Row)
 			}
+			// An operator takes less time than to measure it.
+			if b := ast.BuiltinMap[e.Operator().String()]; b != nil && b.Infix == "" {
+				p.builtins[e.OperatorTerm()] = b.Name
+			}
 			return false
 		})
 		slices.Sort(x.rows)
@@ -160,6 +165,10 @@ func (p *Policy) number() {
 		p.rules = append(p.rules, x)
 	}
 }
+
+// builtin returns the name of the built-in function that an expression calls, or
+// "".
+func (p *Policy) builtin(e *ast.Expr) string { return p.builtins[e.OperatorTerm()] }
 
 // isBundle reports whether a path leads to a bundle: a tarball, or a folder with
 // a manifest.

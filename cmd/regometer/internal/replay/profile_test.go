@@ -6,6 +6,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -131,6 +132,47 @@ func TestCounts(t *testing.T) {
 		if r.Considered < r.Evaluated && !strings.Contains(r.Name, "conflict") { // which OPA evaluates again, for the error
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// An evaluation that goes back to a rule, or into a part of one, is on the same
+// way to it as before.
+func TestWays(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "p.rego", `package p
+gen contains x if some x in numbers.range(1, 4)
+f(x) := y if {
+	y := x * 2
+	y > 2
+} else := 0
+odd if {
+	some x in gen
+	not small(x)
+	every y in gen { f(y) >= count([z | some z in gen; z > 4]) }
+}
+small(x) if x < 3
+main if odd with input.a as 1`))
+	tr := newTracer(p)
+	tr.begin("p/main", 1)
+	a := newEvaluator(p, 1<<40).evaluate(t.Context(), &decision{path: "p/main", time: logread.NoTime}, nil, tr)
+	tr.end(a.took, a.took)
+	counts := map[string]float64{}
+	must(profileOf(tr)).walk(func(path string, l *line, _ float64) {
+		way := fmt.Sprint(l.row, " ", l.builtin)
+		for f := l.frame; f.rule != queryRule; f = f.from.frame {
+			way = strings.TrimPrefix(p.rules[f.rule].Name, "data.p.") + " " + way
+		}
+		if path == "p/main" {
+			counts[way] += l.count
+		}
+	})
+	want := map[string]float64{
+		"1 ": 1, "main 13 ": 1, "main odd 7 ": 0, "main odd 8 ": 1, "main odd 9 ": 6, "main odd 10 ": 35, "main odd 10 count": 4,
+		"main odd gen 2 ": 1, "main odd gen 2 numbers.range": 1, "main odd small 12 ": 3,
+		"main odd f 3 ": 0, "main odd f 4 ": 8, "main odd f 5 ": 4, "main odd f 6 ": 1,
+	}
+	if !maps.Equal(counts, want) {
+		t.Errorf("got %v, want %v", counts, want)
 	}
 }
 

@@ -20,18 +20,16 @@ type tracer struct {
 	queries map[string]*query // by path
 	others  *query            // the ways beyond maxFrames, with the time of all evaluations
 	frames  int
-	rules   []meter // by number
-	sites   map[*ast.Expr]*site
+	rules   []meter                   // by number
 	lookups map[*ast.TreeNode]float64 // how often the index of rules was asked for a name
 
 	// The evaluation.
 	query     *query
-	decisions float64 // for which it stands
-	number    int
+	decisions float64       // for which it stands
 	start     time.Time     // the first event
 	last      time.Duration // the last change of the line, since the start
 	at        *line         // where the evaluator works; the clock is read only if it changes
-	stack     []call
+	lines     []*line       // where each query of the evaluation is, such as the body of a rule or a comprehension
 	reached   []*meter
 }
 
@@ -68,26 +66,11 @@ type line struct {
 type meter struct {
 	evaluated float64
 	spans     *exphist.Histogram // or nil
-
-	evaluation int // the number of the last evaluation, of which the rest is
-	took       time.Duration
-}
-
-// A call is a query that the evaluator evaluates: the body of a rule, or a part
-// of it, such as a comprehension.
-type call struct {
-	query uint64
-	at    *line // in it
-}
-
-// A site is what the tracer knows about an expression.
-type site struct {
-	line    *line // where it was last
-	builtin string
+	took      time.Duration      // of the evaluation, or 0 if it has not reached the rule
 }
 
 func newTracer(p *Policy) *tracer {
-	t := &tracer{policy: p, queries: map[string]*query{}, sites: map[*ast.Expr]*site{}, lookups: map[*ast.TreeNode]float64{}, rules: make([]meter, len(p.rules))}
+	t := &tracer{policy: p, queries: map[string]*query{}, lookups: map[*ast.TreeNode]float64{}, rules: make([]meter, len(p.rules))}
 	t.others = t.queryOf("") // which no decision has
 	return t
 }
@@ -97,11 +80,9 @@ func (t *tracer) begin(path string, decisions float64) {
 	if t.query = t.others; t.frames < maxFrames {
 		t.query = t.queryOf(path)
 	}
-	t.number++
 	t.decisions = decisions
-	t.reached = t.reached[:0]
 	t.at = t.query.line(1, "")
-	t.stack = append(t.stack[:0], call{at: t.at})
+	t.lines = append(t.lines[:0], t.at)
 	t.start, t.last = time.Time{}, 0
 }
 
@@ -126,42 +107,37 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 	if t.start.IsZero() {
 		t.start = time.Now()
 	}
-	// A query has a greater number than the one that needs it. Queries above the
-	// event's have ended, or begin again with a redo of their own.
-	for t.top().query > e.QueryID {
-		t.stack = t.stack[:len(t.stack)-1]
+	for uint64(len(t.lines)) <= e.QueryID { // a query begins in the line that needs it
+		t.lines = append(t.lines, t.lines[min(e.ParentID, uint64(len(t.lines)-1))])
 	}
-	if t.top().query != e.QueryID {
-		t.enter(&e)
-	}
-	top := t.top()
-	at := top.at
-	if e.Op == topdown.IndexOp {
-		t.lookups[t.policy.compiler.RuleTree.Find(e.Ref.GroundPrefix())] += t.decisions
-		return
-	}
-	if expr, ok := e.Node.(*ast.Expr); ok {
-		s := t.site(expr)
-		if s.line == nil || s.line.frame != at.frame {
-			s.line = at
-			if expr.Location != nil && at.rule != queryRule {
-				s.line = at.frame.line(expr.Location.Row, s.builtin)
-			}
+	at := t.lines[e.QueryID]
+	switch node := e.Node.(type) {
+	case *ast.Rule:
+		if number, ok := t.policy.numbers[node]; ok && e.Op == topdown.EnterOp {
+			at = t.callee(at, number).line(node.Location.Row, "")
+			t.rules[number].evaluated += t.decisions
 		}
-		at, top.at = s.line, s.line
+	case *ast.Expr:
+		if e.Op == topdown.IndexOp {
+			t.lookups[t.policy.compiler.RuleTree.Find(e.Ref.GroundPrefix())] += t.decisions
+			return
+		}
+		if node.Location != nil && at.rule != queryRule {
+			at = at.frame.line(node.Location.Row, t.policy.builtin(node))
+		}
 		if e.Op == topdown.EvalOp {
 			at.count += t.decisions
 		}
-	} else if len(t.stack) > 1 && (e.Op == topdown.ExitOp || e.Op == topdown.FailOp || e.Op == topdown.DuplicateOp) {
-		at = t.stack[len(t.stack)-2].at
+	}
+	t.lines[e.QueryID] = at
+	if _, ok := e.Node.(*ast.Expr); !ok && (e.Op == topdown.ExitOp || e.Op == topdown.FailOp || e.Op == topdown.DuplicateOp) {
+		at = t.lines[e.ParentID]
 	}
 	if at != t.at {
 		t.pass(time.Since(t.start))
 		t.at = at
 	}
 }
-
-func (t *tracer) top() *call { return &t.stack[len(t.stack)-1] }
 
 // pass adds the time since the last change to the line that the evaluator has
 // worked on, and to the rules on the way to it.
@@ -171,33 +147,11 @@ func (t *tracer) pass(now time.Duration) {
 	t.at.time += float64(took) * t.decisions
 	for f := t.at.frame; f.rule != queryRule; f = f.from.frame {
 		m := &t.rules[f.rule]
-		if m.evaluation != t.number {
-			m.evaluation, m.took = t.number, 0
+		if m.took == 0 {
 			t.reached = append(t.reached, m)
 		}
-		m.took += took
+		m.took += max(1, took)
 	}
-}
-
-// enter begins the query of an event, or begins it again.
-func (t *tracer) enter(e *topdown.Event) {
-	for len(t.stack) > 1 && t.top().query > e.ParentID {
-		t.stack = t.stack[:len(t.stack)-1]
-	}
-	at := t.top().at
-	if rule, ok := e.Node.(*ast.Rule); ok {
-		if number, ok := t.policy.numbers[rule]; ok {
-			at = t.callee(at, number).line(rule.Location.Row, "")
-			if e.Op == topdown.EnterOp {
-				t.rules[number].evaluated += t.decisions
-			}
-		}
-	}
-	// An expression comes first if its query has ended and goes on without a redo.
-	if expr, ok := e.Node.(*ast.Expr); ok && t.sites[expr] != nil && t.sites[expr].line != nil {
-		at = t.sites[expr].line
-	}
-	t.stack = append(t.stack, call{e.QueryID, at})
 }
 
 // callee returns the frame of a rule that a line needs.
@@ -219,7 +173,7 @@ func (t *tracer) callee(from *line, rule int) *frame {
 // end ends an evaluation that took some time as it was traced, and another time
 // as it was not. Only the shares of lines are those of traced evaluations.
 func (t *tracer) end(traced, plain time.Duration) {
-	t.at = t.stack[0].at // before the first event and after the last
+	t.at = t.lines[0] // before the first event and after the last
 	t.pass(max(t.last, traced))
 	all := float64(max(1, t.last))
 	t.others.add(all*t.decisions, float64(plain)*t.decisions)
@@ -231,7 +185,9 @@ func (t *tracer) end(traced, plain time.Duration) {
 			m.spans = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 		}
 		m.spans.Record(int64(float64(m.took) * float64(plain) / all))
+		m.took = 0
 	}
+	t.reached = t.reached[:0]
 }
 
 func (q *query) add(traced, plain float64) {
@@ -249,22 +205,4 @@ func (f *frame) line(row int, builtin string) *line {
 	l := &line{frame: f, row: row, builtin: builtin}
 	f.lines = append(f.lines, l)
 	return l
-}
-
-func (t *tracer) site(expr *ast.Expr) *site {
-	s := t.sites[expr]
-	if s == nil {
-		s = new(site)
-		if expr.IsCall() {
-			// An operator takes less time than to measure it.
-			if b := ast.BuiltinMap[expr.Operator().String()]; b != nil && b.Infix == "" {
-				s.builtin = b.Name
-			}
-		}
-		const most = 100_000 // of ad-hoc queries, without end
-		if len(t.sites) < most {
-			t.sites[expr] = s
-		}
-	}
-	return s
 }
