@@ -4,11 +4,9 @@
 package replay
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -44,7 +42,7 @@ func newEvaluator(p *Policy, timeout time.Duration) *evaluator {
 // A preparedQuery is a compiled query.
 type preparedQuery struct {
 	rego.PreparedEvalQuery
-	missing string // data that its rules refer to, and the policy lacks, or ""
+	lacks string // what the policy lacks, as a reason, or ""
 }
 
 // An answer is what an evaluation came to.
@@ -59,7 +57,7 @@ type answer struct {
 	unanswered, clock string
 	// lacking says that one failed for this reason.
 	lacking bool
-	missing string // of the query
+	lacks   string // of the query
 }
 
 // errTimeout says that an evaluation took longer than --timeout.
@@ -123,7 +121,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	if a.err == nil {
 		a.value, a.err = valueOf(d, results)
 	}
-	a.failed, a.err, a.missing = len(failures) > 0, failureOf(a.err), query.missing
+	a.failed, a.err, a.lacks = len(failures) > 0, failureOf(a.err), query.lacks
 	return a
 }
 
@@ -180,22 +178,29 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, 
 	if err != nil {
 		return nil, err
 	}
-	q := &preparedQuery{prepared, e.missing(ctx, body)}
+	q := &preparedQuery{prepared, e.lacks(ctx, body)}
 	e.queries.Add(key, q)
 	return q, nil
 }
 
-// missing returns data that the rules of a query refer to, and that the policy
-// lacks, or "".
-func (p *Policy) missing(ctx context.Context, query ast.Body) string {
+// lacksPath is the reason of decisions whose evaluation has nothing to evaluate.
+const lacksPath = "a path that the policy lacks"
+
+// lacks says that the policy lacks the path of a query, or data that its rules
+// refer to. It returns "" if the policy has all.
+func (p *Policy) lacks(ctx context.Context, query ast.Body) string {
 	refs, _ := dependencies.Base(p.compiler, query) // a body is no error
 	for _, ref := range refs {
 		path, err := storage.NewPathForRef(ref)
 		if err == nil && ref.HasPrefix(ast.DefaultRootRef) {
 			_, err = storage.ReadOne(ctx, p.store, path)
 		}
-		if storage.IsNotFound(err) {
-			return ref.String()
+		switch name := ref.String(); {
+		case !storage.IsNotFound(err):
+		case name == query.String():
+			return lacksPath
+		default:
+			return name + ", which the policy lacks"
 		}
 	}
 	return ""
@@ -206,36 +211,17 @@ func queryOf(d *decision) (ast.Body, error) {
 	if d.path == outcome.Query {
 		return ast.ParseBody(d.query)
 	}
-	ref, err := refOf(d.path)
-	return ast.NewBody(ast.NewExpr(ast.NewTerm(ref))), err
-}
-
-// refOf returns what a path of a server's data API refers to. The segments of a
-// path are those of its URL.
-func refOf(path string) (ast.Ref, error) {
 	ref := ast.DefaultRootRef.Copy()
-	if path == outcome.AllData {
-		return ref, nil
-	}
-	for name := range strings.SplitSeq(path, "/") {
+	// The segments of a path are those of a URL.
+	for name := range strings.SplitSeq(strings.TrimPrefix(d.path, outcome.AllData), "/") {
 		if plain, err := url.PathUnescape(name); err == nil {
 			name = plain
 		}
 		if n, isNumber := util.Atoi64(name); isNumber {
-			ref = append(ref, ast.IntNumberTerm(int(n)))
-		} else if strings.Contains(name, `"`) {
-			return nil, fmt.Errorf("the path %s has a quotation mark", path)
+			ref = append(ref, ast.InternedTerm(n))
 		} else if name != "" {
-			ref = append(ref, ast.StringTerm(name))
+			ref = append(ref, ast.InternedTerm(name))
 		}
 	}
-	return ref, nil
-}
-
-// parse parses the input of a decision, which may be nil.
-func (d *decision) parse() (ast.Value, error) {
-	if d.input == nil {
-		return nil, nil
-	}
-	return ast.ValueFromReader(bytes.NewReader(d.input))
+	return ast.NewBody(ast.NewExpr(ast.NewTerm(ref))), nil
 }

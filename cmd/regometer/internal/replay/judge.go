@@ -72,16 +72,11 @@ func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, 
 		return notRepeatable, "an error that the policy lacks"
 	case d.input == nil:
 		return notRepeatable, "no input in the log"
-	case a.value == nil && !w.has(d):
-		return notRepeatable, lacksPath
-	case a.missing != "":
-		return notRepeatable, a.missing + ", which the policy lacks"
+	case a.lacks != "":
+		return notRepeatable, a.lacks
 	}
 	return changed, changeOf(d.outcome, w.outcomeOf(d, a))
 }
-
-// lacksPath is the reason of decisions whose evaluation has nothing to evaluate.
-const lacksPath = "a path that the policy lacks"
 
 // isSame reports whether two values are the same, or both undefined. The second
 // one may have texts that are not UTF-8, which the JSON of a log cannot have.
@@ -119,16 +114,6 @@ func (d *decision) logged() (a answer, err error) {
 		a.value, err = ast.ValueFromReader(bytes.NewReader(d.result))
 	}
 	return a, err
-}
-
-// has reports whether the policy has something to evaluate: rules at the path of
-// a decision, or around it.
-func (p *Policy) has(d *decision) bool {
-	if d.path == outcome.Query {
-		return true
-	}
-	ref, err := refOf(d.path)
-	return err == nil && len(p.compiler.GetRules(ref)) > 0
 }
 
 // outcomeOf returns the outcome of an answer.

@@ -60,7 +60,7 @@ func Load(ctx context.Context, paths []string, opa config.Config, network bool) 
 }
 
 func load(ctx context.Context, paths []string, opa config.Config, network bool, version ast.RegoVersion) (*Policy, error) {
-	p := &Policy{store: inmem.New(), sources: map[string][]string{}}
+	p := &Policy{sources: map[string][]string{}}
 	bundles, modules := map[string]*bundle.Bundle{}, map[string]*ast.Module{}
 	read := func() loader.FileLoader {
 		return loader.NewFileLoader().WithRegoVersion(version).WithSkipBundleVerification(true).WithProcessAnnotation(true).WithFollowSymlinks(true)
@@ -112,13 +112,9 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	if !network {
 		can.AllowNet = []string{}
 	}
+	p.store = inmem.NewFromObject(rest.Documents)
 	p.compiler = ast.NewCompiler().WithDefaultRegoVersion(version).WithCapabilities(can)
 	err = storage.Txn(ctx, p.store, storage.WriteParams, func(txn storage.Transaction) error {
-		if len(rest.Documents) > 0 {
-			if err := p.store.Write(ctx, txn, storage.AddOp, storage.RootPath, rest.Documents); err != nil {
-				return err
-			}
-		}
 		return bundle.Activate(&bundle.ActivateOpts{
 			Ctx: ctx, Store: p.store, Txn: txn, Compiler: p.compiler, Metrics: metrics.New(),
 			Bundles: bundles, ExtraModules: modules, ParserOptions: ast.ParserOptions{RegoVersion: version},

@@ -108,7 +108,7 @@ func TestCounts(t *testing.T) {
 		a := e.evaluate(t.Context(), d, input, mine, theirs)
 		mine.end(a.took, a.took)
 	}
-	x := must(profileOf(mine))
+	x := profileOf(mine)
 	got, want := map[int]int{}, map[int]int{}
 	for _, l := range x.Lines {
 		if l.Name != queryName && !slices.ContainsFunc(p.rules, func(r rule) bool { return r.Name == l.Name && (r.Line == l.Line || slices.Contains(r.rows, l.Line)) }) {
@@ -157,7 +157,7 @@ main if odd with input.a as 1`))
 	a := newEvaluator(p, 1<<40).evaluate(t.Context(), &decision{path: "p/main", time: logread.NoTime}, nil, tr)
 	tr.end(a.took, a.took)
 	counts := map[string]float64{}
-	must(profileOf(tr)).walk(func(path string, l *line, _ float64) {
+	profileOf(tr).walk(func(path string, l *line, _ float64) {
 		way := fmt.Sprint(l.row, " ", l.builtin)
 		for f := l.frame; f.rule != queryRule; f = f.from.frame {
 			way = strings.TrimPrefix(p.rules[f.rule].Name, "data.p.") + " " + way
@@ -187,7 +187,7 @@ func TestManyWays(t *testing.T) {
 		a := e.evaluate(t.Context(), &decision{path: "p/a", time: logread.NoTime}, ast.MustParseTerm(`{"x": 1}`).Value, tr)
 		tr.end(a.took, a.took)
 	}
-	x := must(profileOf(tr))
+	x := profileOf(tr)
 	sum := 0.0
 	for _, l := range x.Lines {
 		sum += l.Time

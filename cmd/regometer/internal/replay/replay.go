@@ -6,6 +6,7 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -19,6 +20,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/compare"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
@@ -140,9 +143,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	}
 	r.Logged, r.Inputs, r.Interrupted = logged.Load(), x.Inputs(), ctx.Err() != nil
 	r.Unread, r.Partly = r.Inputs.Unread()
-	if r.Profile, err = profileOf(tracers...); err != nil {
-		return nil, err
-	}
+	r.Profile = profileOf(tracers...)
 	for path, p := range r.paths {
 		for i := range p.Examples {
 			p.Examples[i].Place = p.Examples[i].place()
@@ -248,12 +249,15 @@ type finding struct {
 // replay evaluates a decision, and compares the result with the log's, or with
 // that of the other policy. The two policies take turns in going first.
 func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
-	input, err := d.parse()
-	logged, err2 := d.logged()
+	var input ast.Value // nil without an input in the log
+	logged, err := d.logged()
+	if err == nil && d.input != nil {
+		input, err = ast.ValueFromReader(bytes.NewReader(d.input))
+	}
 	switch {
 	case d.partial:
 		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
-	case err != nil || err2 != nil:
+	case err != nil:
 		return finding{verdict: notRepeatable, kind: "an input or a result that is no JSON"}
 	}
 	var before answer
@@ -269,7 +273,7 @@ func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 		}
 		f.verdict, f.kind = w.judge(d, &before, &a, false)
 	}
-	if ctx.Err() == nil && a.took > 0 && (a.value != nil || a.err != nil || w.has(d)) {
+	if ctx.Err() == nil && a.took > 0 && (a.err != nil || a.lacks != lacksPath) {
 		f.took, f.before = a.took, before.took
 		w.tracer.begin(d.path, d.of)
 		w.tracer.end(w.evaluate(ctx, d, input, w.tracer).took, a.took)

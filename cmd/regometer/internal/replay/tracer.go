@@ -114,7 +114,7 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 	switch node := e.Node.(type) {
 	case *ast.Rule:
 		if number, ok := t.policy.numbers[node]; ok && e.Op == topdown.EnterOp {
-			at = t.callee(at, number).line(node.Location.Row, "")
+			at = t.callee(t.lines[e.ParentID], number).line(node.Location.Row, "")
 			t.rules[number].evaluated += t.decisions
 		}
 	case *ast.Expr:
