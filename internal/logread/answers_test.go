@@ -106,7 +106,7 @@ func TestAnswers(t *testing.T) {
 		cut: "p undefined 1", `{"log":` + quoted(cut) + `}`: "p undefined 1", `{"level":"info","msg":"x","text":` + quoted(cut) + `}`: "logged_event at 1",
 		`{"msg":"Decision Log","query":"x","metrics":{}}`: "(query) undefined", `{"msg":"Decision Log","path":"p"}`: "",
 		`{"path":` + quoted(cut) + `,"opa.path":` + quoted(cut) + `,"path_s":` + quoted(cut) + `,"user_agent":` + quoted(cut) + `,"http_referrer":` + quoted(cut) + `,"error":[` + cut + `],"metrics":{}}`: "", // which clients write
-		`{"msg":"Status Log","path":"p","metrics":{}}`: "", `{"msg":"Decision Log","metrics":{}}`: "", `{"path":"p","metrics":{}}`: "", `{"labels":{}}`: "", `{"decision_id":"d","path":"a/deny","result":null,"metrics":{}}`: "a/deny undefined",
+		`{"msg":"Status Log","path":"p","metrics":{}}`: "", `{"msg":"Decision Log","metrics":{}}`: "", `{"path":"p","metrics":{}}`: "", `{"labels":{}}`: "", `{"path":null,"metrics":{},"labels":{}}`: "(data) undefined", `{"decision_id":{"S":"d"},"path":{"S":"p"},"labels":{"M":{}}}`: "", `{"decision_id":"d","path":"a/deny","result":null,"metrics":{}}`: "a/deny undefined",
 	})
 	checkAnswers(t, `{"decision_id":"d","path":"p","result":true,"metrics":{},"error":%s}`, "p %s", map[string]string{
 		`""`: "allowed", `null`: "allowed", `{}`: "allowed", `{"code":"","message":null}`: "allowed", `"x"`: "error", `[]`: "error", `{"a":0}`: "error", `" "`: "error",

@@ -79,6 +79,7 @@ func TestFlattened(t *testing.T) {
 		`{"opa.input.decision_id":"e","opa.input.path":"evil","opa.decision_id":"d","opa.path":"p","opa.metrics.timer_a_ns":5}`:   "p undefined 5",
 		`{"@decision_id":"d","@path":"p","@input.decision_id":"e","@input.path":"evil","@metrics.timer_a_ns":5}`:                  "p undefined 5",
 		`{"fields":{"decision_id":["d"],"path":["p"],"result":[true],"metrics.timer_a_ns":[5],"input.x":[` + quoted(evil) + `]}}`: "p allowed 5",
+		`{"fields":{"decision_id":["d"],"path":["p"],"erased":["/result"],"metrics.timer_a_ns":[5]}}`:                             "p hidden 5",
 		`{"fields":{"decision_id":["d"],"path":["p/deny"],"result":["no"],"metrics.timer_a_ns":[5]}}`:                             "p/deny denied 5",
 		`{"decision_id":"d","path":"p/deny","metrics.timer_a_ns":5}`:                                                              "p/deny hidden 5", `{"decision_id":"d","path":"p/deny","metrics":"{}"}`: "p/deny undefined",
 		`{"fields":{"decision_id":["d","e"],"path":["p"],"metrics.timer_a_ns":[5]}}`:                                      "",
@@ -107,7 +108,10 @@ func TestTable(t *testing.T) {
 		"path,decision_id\n" + full + "\n{\n\"decision_id\":\"d\",\"path\":\"lines\"}\np,d\n":                                           "full allowed 5; lines undefined; p hidden; no_metrics at 3; no_metrics at 5",
 		"path,decision_id\n[p,d\n\"{p\",d\n\"p\",d\n":                                                                                   "[p hidden; {p hidden; p hidden; no_metrics at 2; no_metrics at 3; no_metrics at 4",
 		"decision_id,path,input\nd,p,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\ne,\"p\nf,q,\n":                                    "p hidden; q hidden; invalid_json at 3; no_metrics at 2; no_metrics at 4",
-		"decision_id,path,result,error,metrics,req_id\nd,p,True,NULL,{},1\ne,-,\\N,null,{},2\nNULL,NULL,true,,{},3\n":                   "p allowed; (data) undefined",
+		"decision_id,path,result,error,metrics,req_id\nd,p,True,NULL,{},1\ne,-,\\N,null,{},2\nNULL,NULL,true,,{},3\n":                   "p allowed; (data) undefined; unknown_form at 4",
+		"path,result,metrics,labels\n<null>,f,{},{}\nNULL,t,{},{}\nNULL,,{},{}\n":                                                       "(data) denied; (data) allowed; NULL undefined", // of a client
+		"decision_id,path,error,result.allow,metrics\nd,p,#N/A,True,{}\ne,q,nan,False,{}\n":                                             "p allowed; q denied",
+		"opa-1  | path,decision_id,metrics\nopa-1  | p,d,{}\nopa-1  | q,e,{}\n":                                                         "unknown_form at 2; unknown_form at 3",
 		// What is cut tells nothing, and neither does a column that is not there.
 		"id,log.decision_id,log.path,log.result\n1,d,p,\n1,d,p,\"{\"\"allow\"\": tr\"\n1,d,p,[tr\n1,d,p,tr\n":                   "p undefined; p hidden; p hidden; p result; no_metrics at 2; no_metrics at 3; no_metrics at 4; no_metrics at 5",
 		"decision_id,path\nd,p\npath,decision_id\nq,e\n":                                                                        "p hidden; q hidden; no_metrics at 2; no_metrics at 4", // joined files

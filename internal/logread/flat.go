@@ -145,11 +145,13 @@ func appendNested(dst, object []byte, present uint32) []byte {
 }
 
 // onlyElement returns the element of a list of one, as which Elasticsearch's
-// "fields" have each value. A result of one text more likely was a list.
+// "fields" have each value. A result of one text more likely was a list, and the
+// pointers of a mask policy are one.
 func onlyElement(name, value []byte) []byte {
 	var elements [][]byte
 	EachElement(value, func(e []byte) { elements = append(elements, e) })
-	if len(elements) != 1 || elements[0][0] == '"' && bytes.HasPrefix(name, []byte("result")) {
+	f := fieldOf(name)
+	if len(elements) != 1 || f == fieldErased || f == fieldMasked || elements[0][0] == '"' && bytes.HasPrefix(name, []byte("result")) {
 		return value
 	}
 	return elements[0]

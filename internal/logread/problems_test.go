@@ -77,6 +77,7 @@ func TestProblems(t *testing.T) {
 		"columns of a width":       {" d | {\"id\":\"x\"} | " + whole + "\n x | " + whole, "d", []string{"invalid_json at 1"}, 1},
 		"lines of columns":         {"path | x " + whole + "\ninput:   " + whole + "\n \"path\"=>" + quoted(whole) + "\npath=" + quoted(whole), "", []string{"invalid_json at 1", "invalid_json at 2", "invalid_json at 3", "invalid_json at 4"}, 0},
 		"a brace at the end":       {"x {\n  " + whole + "\nz [INFO] x {\n\"a\":" + whole + "}\ny {\n\"a\":" + whole + "}", "dd", []string{"invalid_json at 4"}, 2},
+		"YAML":                     {"- decision_id: d\n  input:\n    a:\n      " + whole + "\n  - '" + whole + "'\n  result: |\n    " + whole + "\n" + whole, "d", []string{"unknown_form at 1"}, 2},
 		"strings, cut":             {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -158,7 +158,7 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 		if s.isFile() && len(s.reader.finder.waiting) > 0 {
 			s.reader.finder.expire()
 		}
-		if s.skips = s.broken > 0 && (s.column >= s.broken || strings.IndexByte("}],", text[i]) >= 0); s.skips {
+		if s.skips = s.broken > 0 && (s.column >= s.broken || strings.IndexByte("}],", text[i]) >= 0 || s.column == s.broken-1 && text[i] == '-'); s.skips {
 			return i, true
 		}
 		s.broken = 0
@@ -267,6 +267,22 @@ func (s *source) embedded(line []byte) {
 		s.problem(UnknownForm)
 	case hasPrefix(line, "time=") && logfmt.Match(line):
 		s.readMade(logfmt.ReplaceAll(line, []byte(`{"level":"error","plugin":"decision_logs","time":$1,"msg":$2}`)), line)
+	default:
+		s.plain(line)
+	}
+}
+
+// plain reads a line without an object. It may be a member of YAML, which is not
+// read: the indented lines of an event's data are skipped.
+func (s *source) plain(line []byte) {
+	key, value, _ := bytes.Cut(line, []byte(":"))
+	name := bytes.TrimLeft(key, "- ")
+	switch f := fieldOf(bytes.Trim(name, `"'`)); {
+	case f == fieldDecisionID && bytes.HasPrefix(value, []byte(" ")):
+		s.problem(UnknownForm)
+	case f.isData() && len(bytes.Trim(value, " |>+-\r")) == 0:
+		s.broken = s.column + len(key) - len(name) + 1
+		fallthrough
 	default:
 		s.noteOther(1)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A file of CSV may have the members of an event in columns, which its first
@@ -25,10 +26,13 @@ type table struct {
 	outer    []byte // what is before the event's names
 	padded   bool   // blanks make columns of one width
 	noResult bool   // no column has the result, which so is unknown, not undefined
+	isBehind bool   // a prefix is before each line, and so in the first cell
 }
 
 // nulls stand for a value that is missing.
-var nulls = []string{"", "NULL", "null", `\N`, "None", "(null)", "(empty)", "-"}
+var nulls = []string{
+	"", "NULL", "null", "<null>", "[NULL]", "(null)", `\N`, "nil", "None", "(none)", "NaN", "nan", "NA", "N/A", "#N/A", "undefined", "(empty)", "-",
+}
 
 // grouped matches a number with commas between its thousands.
 var grouped = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+$`)
@@ -61,6 +65,8 @@ func tableOf(line []byte) *table {
 			t.noResult = t.noResult && !bytes.Contains(name, []byte("result"))
 		}
 		if len(t.names) > 1 && (hasID || hasMetrics && hasTarget) {
+			at := bytes.LastIndexFunc(t.names[0], unicode.IsSpace) // kept by no trimming
+			t.isBehind = at >= 0 && fieldOf(t.names[0][at+1:]) < fieldData
 			return t
 		}
 	}
@@ -90,6 +96,7 @@ func cutCells(text []byte, comma byte) (cells [][]byte, length int) {
 // objectOf returns the object that the cells of a record stand for.
 func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 	object, unknown := []byte{'{'}, t.noResult
+	hasEmpty := slices.ContainsFunc(cells, func(cell []byte) bool { return len(cell) == 0 })
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
 		if t.padded {
@@ -98,8 +105,11 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 		cell = plainValue(name, cell)
 		isCut := (hasPrefix(cell, "{") || hasPrefix(cell, "[")) && !json.Valid(cell)
 		unknown = unknown || isCut && bytes.HasSuffix(name, []byte("result"))
-		if !slices.Contains(nulls, string(cell)) {
+		switch isPath := fieldOf(name) == fieldPath; {
+		case !slices.Contains(nulls, string(cell)), isPath && hasEmpty && len(cell) > 0: // a client may ask for a path that is called so
 			object = append(appendText(append(appendText(object, name), ':'), cell), ',')
+		case isPath:
+			object = appendMember(object, name, []byte("null"))
 		}
 	}
 	if unknown && !bytes.Contains(object, []byte(`erased":`)) { // as if a mask policy had taken it out
@@ -112,7 +122,7 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 
 // plainValue returns the value in a cell as OPA writes it.
 func plainValue(name, cell []byte) []byte {
-	if yes, err := strconv.ParseBool(string(cell)); err == nil && fieldOf(name) == fieldResult && !isDigit(cell[0]) { // t, True
+	if yes, err := strconv.ParseBool(string(cell)); err == nil && bytes.HasPrefix(name, []byte("result")) && !isDigit(cell[0]) { // t, True
 		return strconv.AppendBool(nil, yes)
 	}
 	if grouped.Match(cell) { // Kibana
@@ -171,6 +181,8 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 		s.noteOther(1)
 	case i+n == len(text) && end && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
 		s.problem(Truncated)
+	case t.isBehind && len(cells) > 1:
+		s.problem(UnknownForm)
 	case isOpen:
 		s.problem(InvalidJSON)
 		s.single = max(s.single, n)
@@ -179,7 +191,7 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	default:
 		taken := s.reader.finder.taken
 		s.readMade(t.objectOf(p, cells), record)
-		if p.has(fieldDecisionID) && s.reader.finder.taken == taken {
+		if p.present&(1<<fieldDecisionID|1<<fieldMetrics) != 0 && s.reader.finder.taken == taken {
 			s.problem(UnknownForm)
 		}
 	}
