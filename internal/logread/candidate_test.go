@@ -109,18 +109,19 @@ func TestTable(t *testing.T) {
 		"path,decision_id\n[p,d\n\"{p\",d\n\"p\",d\n":                                                                                   "[p hidden; {p hidden; p hidden; no_metrics at 2; no_metrics at 3; no_metrics at 4",
 		"decision_id,path,input\nd,p,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\ne,\"p\nf,q,\n":                                    "p hidden; q hidden; invalid_json at 3; no_metrics at 2; no_metrics at 4",
 		"decision_id,path,result,error,metrics,req_id\nd,p,True,NULL,{},1\ne,-,\\N,null,{},2\nNULL,NULL,true,,{},3\n":                   "p allowed; (data) undefined; unknown_form at 4",
-		"path,result,metrics,labels\n<null>,f,{},{}\nNULL,t,{},{}\nNULL,,{},{}\n":                                                       "(data) denied; (data) allowed; NULL undefined", // of a client
+		"path,result,metrics,labels\n<null>,f,{},{}\nNULL,t,{},{}\nNULL,,{},{}\n":                                                       "(data) denied; (data) allowed; NULL hidden", // of a client
 		"decision_id,path,error,result.allow,metrics\nd,p,#N/A,True,{}\ne,q,nan,False,{}\n":                                             "p allowed; q denied",
 		"opa-1  | path,decision_id,metrics\nopa-1  | p,d,{}\nopa-1  | q,e,{}\n":                                                         "unknown_form at 2; unknown_form at 3",
 		// What is cut tells nothing, and neither does a column that is not there.
-		"id,log.decision_id,log.path,log.result\n1,d,p,\n1,d,p,\"{\"\"allow\"\": tr\"\n1,d,p,[tr\n1,d,p,tr\n":                   "p undefined; p hidden; p hidden; p result; no_metrics at 2; no_metrics at 3; no_metrics at 4; no_metrics at 5",
+		"id,log.decision_id,log.path,log.result\n1,d,p,\n1,d,p,\"{\"\"allow\"\": tr\"\n1,d,p,[tr\n1,d,p,tr\n":                   "p hidden; p hidden; p hidden; p result; no_metrics at 2; no_metrics at 3; no_metrics at 4; no_metrics at 5",
 		"decision_id,path\nd,p\npath,decision_id\nq,e\n":                                                                        "p hidden; q hidden; no_metrics at 2; no_metrics at 4", // joined files
 		"x,\"{\"\"decision_id\"\":\"\"d\"\",\"\"path\"\":\"\"poor\"\"}\",y,\"" + strings.ReplaceAll(full, `"`, `""`) + "\",z\n": "full allowed 5",                                       // Grafana
 		// Cells that are not in the columns show that nothing was quoted, or not all.
-		"decision_id|path|result\nd|p|true\ne|x|false|true\nf|p|false||\ng|\"x|true\"\nh|p\n": "p allowed; p denied; p undefined; invalid_json at 3; invalid_json at 5; no_metrics at 2; no_metrics at 4; no_metrics at 6",
+		"decision_id|path|result\nd|p|true\ne|x|false|true\nf|p|false||\ng|\"x|true\"\nh|p\n": "p allowed; p denied; p hidden; invalid_json at 3; invalid_json at 5; no_metrics at 2; no_metrics at 4; no_metrics at 6",
 		" path  | decision_id | result\n p q   | d           | {\"allow\":true} ":             "p q allowed; no_metrics at 2",
 		"opa.input.decision_id,opa.input.path\ne,evil\n":                                      "",
 		// Snowflake, Athena, DuckDB, and a cell of many lines.
+		"decision_id,path,result,error,metrics\nd,p,[NULL],[NULL],{}\n":                                                               "p undefined",
 		"\"DECISION_ID\",\"PATH\",\"RESULT\",\"TIMER_A_NS\"\n\"d\",\"p\",\"true\",\"5\"\n":                                            "p allowed 5",
 		"decision_id,path,result,metrics,labels\nd,p,{allow=true},\"{timer_a_ns=5, timer_b_ns=6}\",{id=x}\n":                          "p allowed 5 6",
 		"decision_id,path,result,metrics\nd,p,\"{'allow': false, 'x': y}\",{'timer_a_ns': 5}\ne,p,true,\"{timer_a_ns=5, b={c=1}}\"\n": "p denied 5; p allowed; no_metrics at 3",

@@ -25,7 +25,7 @@ type table struct {
 	comma    byte
 	outer    []byte // what is before the event's names
 	padded   bool   // blanks make columns of one width
-	noResult bool   // no column has the result, which so is unknown, not undefined
+	lacks    bool   // no column has the result, or none the error: a missing result is unknown, not undefined
 	isBehind bool   // a prefix is before each line, and so in the first cell
 }
 
@@ -48,7 +48,7 @@ func tableOf(line []byte) *table {
 	}
 	for _, comma := range []byte(",;\t|") {
 		isPadded := bytes.Contains(line, []byte{comma, ' '}) || bytes.Contains(line, []byte{' ', comma})
-		t := &table{comma: comma, noResult: true, padded: isPadded}
+		t := &table{comma: comma, padded: isPadded}
 		t.names, _ = cutCells(line, comma)
 		var hasID, hasMetrics, hasTarget bool
 		for i, name := range t.names {
@@ -62,8 +62,9 @@ func tableOf(line []byte) *table {
 			hasID = hasID || bytes.Contains(name, names[0])
 			hasMetrics = hasMetrics || f == fieldMetrics || head == 0
 			hasTarget = hasTarget || f == fieldPath || f == fieldQuery
-			t.noResult = t.noResult && !bytes.Contains(name, []byte("result"))
 		}
+		all := bytes.Join(t.names, newline)
+		t.lacks = !bytes.Contains(all, []byte("result")) || !bytes.Contains(all, []byte("error"))
 		if len(t.names) > 1 && (hasID || hasMetrics && hasTarget) {
 			at := bytes.LastIndexFunc(t.names[0], unicode.IsSpace) // kept by no trimming
 			t.isBehind = at >= 0 && fieldOf(t.names[0][at+1:]) < fieldData
@@ -95,24 +96,27 @@ func cutCells(text []byte, comma byte) (cells [][]byte, length int) {
 
 // objectOf returns the object that the cells of a record stand for.
 func (t *table) objectOf(p *parser, cells [][]byte) []byte {
-	object, unknown := []byte{'{'}, t.noResult
+	object, isCut, hasResult := []byte{'{'}, false, false
 	hasEmpty := slices.ContainsFunc(cells, func(cell []byte) bool { return len(cell) == 0 })
 	for i, cell := range cells[:min(len(cells), len(t.names))] {
 		name := t.names[i]
 		if t.padded {
 			cell = bytes.TrimSpace(cell)
 		}
-		cell = plainValue(name, cell)
-		isCut := (hasPrefix(cell, "{") || hasPrefix(cell, "[")) && !json.Valid(cell)
-		unknown = unknown || isCut && bytes.HasSuffix(name, []byte("result"))
-		switch isPath := fieldOf(name) == fieldPath; {
-		case !slices.Contains(nulls, string(cell)), isPath && hasEmpty && len(cell) > 0: // a client may ask for a path that is called so
-			object = append(appendText(append(appendText(object, name), ':'), cell), ',')
-		case isPath:
+		isPath := fieldOf(name) == fieldPath
+		// A client may ask for a path that is called like what stands for none.
+		isNull := slices.Contains(nulls, string(cell)) && (!isPath || !hasEmpty || len(cell) == 0)
+		if isNull && isPath {
 			object = appendMember(object, name, []byte("null"))
+		} else if !isNull {
+			cell = plainValue(name, cell)
+			if bytes.Contains(name, []byte("result")) {
+				hasResult, isCut = true, isCut || (hasPrefix(cell, "{") || hasPrefix(cell, "[")) && !json.Valid(cell)
+			}
+			object = append(appendText(append(appendText(object, name), ':'), cell), ',')
 		}
 	}
-	if unknown && !bytes.Contains(object, []byte(`erased":`)) { // as if a mask policy had taken it out
+	if (isCut || t.lacks && !hasResult) && !bytes.Contains(object, []byte(`erased":`)) { // as if a mask policy had taken it out
 		object = append(append(append(append(object, '"'), t.outer...), `erased":["/result"]`...), ',')
 	}
 	object = append(bytes.TrimSuffix(object, []byte{','}), '}')
