@@ -52,12 +52,11 @@ type answer struct {
 	took  time.Duration // the evaluation
 	// failed says that a built-in function failed.
 	failed bool
-	// unanswered is a built-in function that had no answer in the log, or "", and
-	// clock one whose answer OPA does not always log.
-	unanswered, clock string
-	// lacking says that one failed for this reason.
-	lacking bool
-	lacks   string // of the query
+	// unanswered is a built-in function that had no answer in the log, or "",
+	// clock one whose answer OPA does not always log, and refused one that failed,
+	// because it got no connection.
+	unanswered, clock, refused string
+	lacks                      string // of the query
 }
 
 // errTimeout says that an evaluation took longer than --timeout.
@@ -80,12 +79,10 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	}
 	limited, stop := context.WithTimeout(ctx, e.timeout)
 	defer stop()
-	end := topdown.NewCancel()
-	defer context.AfterFunc(limited, end.Cancel)()
 	var failures []topdown.Error
 	m := metrics.New()
 	options := []rego.EvalOption{
-		rego.EvalParsedInput(input), rego.EvalMetrics(m), rego.EvalNDBuiltinCache(answers), rego.EvalExternalCancel(end),
+		rego.EvalParsedInput(input), rego.EvalMetrics(m), rego.EvalNDBuiltinCache(answers),
 		rego.EvalInterQueryBuiltinValueCache(e.values), rego.EvalBuiltinErrorList(&failures),
 	}
 	if d.time != logread.NoTime {
@@ -99,23 +96,19 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	if limited.Err() != nil {
 		a.err = cmp.Or(ctx.Err(), errTimeout)
 	}
-	lacks := func(name string) {
-		if name == ast.NowNanos.Name || name == ast.OPARuntime.Name {
-			a.clock = name
-		} else {
-			a.unanswered = max(a.unanswered, name)
-		}
-	}
 	for name, calls := range answers {
-		if calls.Len() > logged[name] {
-			lacks(name)
+		switch {
+		case calls.Len() == logged[name]:
+		case name == ast.NowNanos.Name, name == ast.OPARuntime.Name:
+			a.clock = name
+		default:
+			a.unanswered = max(a.unanswered, name)
 		}
 	}
 	for _, f := range failures { // the message begins with the name
 		name, _, _ := strings.Cut(f.Message, ":")
 		if b := ast.BuiltinMap[name]; b != nil && b.Nondeterministic {
-			a.lacking = true
-			lacks(name)
+			a.refused = max(a.refused, name)
 		}
 	}
 	if a.err == nil {
@@ -150,10 +143,7 @@ func valueOf(d *decision, results rego.ResultSet) (ast.Value, error) {
 
 // prepared returns the compiled query of a decision.
 func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, error) {
-	key := d.path
-	if d.path == outcome.Query {
-		key = "query " + d.query
-	}
+	key := d.path + " " + d.query
 	labels := map[string]any{}
 	if e.asksRuntime {
 		key += " " + string(d.labels)

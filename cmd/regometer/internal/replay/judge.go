@@ -38,18 +38,20 @@ const (
 	toOther   = "other"
 )
 
-// judge compares the answer of a policy with the one before, which is that of
-// another policy, or the log's if logged is true. kind is the kind of the change,
-// or a reason.
-func (w *worker) judge(d *decision, before, a *answer, logged bool) (_ verdict, kind string) {
+// judge compares the answer of the policy with the one before, which is that of
+// the other policy, or else the log's. kind is the kind of the change, or a
+// reason.
+func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) {
 	if errors.Is(before.err, errTimeout) || errors.Is(a.err, errTimeout) {
 		return notRepeatable, "longer than --timeout"
 	}
 	const unlogged = " without a logged answer"
-	unanswered, clock := max(before.unanswered, a.unanswered), max(before.clock, a.clock)
+	logged := w.old == nil
+	refused, clock := max(before.refused, a.refused), max(before.clock, a.clock)
+	unanswered := max(before.unanswered, a.unanswered, refused)
 	switch {
-	case !logged && (before.lacking || a.lacking): // equal results would say nothing
-		return notRepeatable, cmp.Or(unanswered, clock) + unlogged
+	case !logged && refused != "": // equal results would say nothing
+		return notRepeatable, refused + unlogged
 	case before.err == nil && a.err == nil && isSame(before.value, a.value), isSameError(before.err, a.err):
 		return equal, ""
 	case logged && a.failed && d.code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so

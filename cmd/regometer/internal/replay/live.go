@@ -213,24 +213,22 @@ func Serve(ctx context.Context, load func() (*Policy, error), in io.Reader, out 
 	defer cancel(nil)
 	debug.SetMemoryLimit(used() + softRoom)
 	s := &server{ctx: ctx, cancel: cancel, limit: used() + 2*softRoom, worker: newWorker(&Options{Policy: p, Timeout: time.Second})}
-	rpcs, ended := rpc.NewServer(), make(chan struct{})
+	rpcs := rpc.NewServer()
 	if err := rpcs.RegisterName("Live", s); err != nil {
 		return err
 	}
 	go func() {
 		rpcs.ServeConn(pipes{in, out})
-		close(ended)
+		cancel(nil)
 	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		if errors.Is(context.Cause(ctx), errNoMemory) {
-			return fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20)
-		}
-		return ctx.Err()
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
 	}
+	return nil
 }
+
+var errLiveMemory = fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20)
 
 // Evaluate evaluates a batch. It returns the number of decisions by result.
 func (s *server) Evaluate(b Batch, results *map[string]uint64) error {
@@ -238,7 +236,7 @@ func (s *server) Evaluate(b Batch, results *map[string]uint64) error {
 	defer s.mu.Unlock()
 	watched, stop := context.WithCancel(s.ctx)
 	defer stop()
-	go watchMemory(watched, s.limit, s.cancel)
+	go watchMemory(watched, s.limit, func() { s.cancel(errLiveMemory) })
 	*results = map[string]uint64{}
 	reader := logread.NewReader(logread.Options{
 		Metric:  func([]byte) int32 { return 0 },

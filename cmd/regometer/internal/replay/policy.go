@@ -104,7 +104,6 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 			p.revisions = append(p.revisions, b.Manifest.Revision)
 		}
 	}
-	slices.Sort(p.revisions)
 	if len(p.sources) == 0 {
 		return nil, errors.New("there are no Rego files: name them with --policy, or their bundles in --config")
 	}

@@ -52,8 +52,7 @@ type RuleTime struct {
 	Total      float64 `json:"total"`      // with the rules that it needs
 	Considered float64 `json:"considered"` // times that the index of rules was asked, or more
 	Decisions  uint64  `json:"decisions"`  // evaluated ones that reach it
-	Median     float64 `json:"median"`     // of the time with the rules that it needs, of these
-	P99        float64 `json:"p99"`
+	Quantiles          // of the time with the rules that it needs, of these
 }
 
 // walk calls do with each line of each way, the path of its query, and its time
@@ -118,7 +117,7 @@ func profileOf(all ...*tracer) *Profile {
 	p.Tracer = traced / max(1, p.Time)
 	for i := range rules {
 		if r, s := &rules[i], &spans[i]; s.Count() > 0 {
-			r.Source, r.Decisions, r.Median, r.P99 = policy.rules[i].Source, s.Count(), s.Quantile(0.5), s.Quantile(0.99)
+			r.Source, r.Decisions, r.Quantiles = policy.rules[i].Source, s.Count(), quantilesOf(s)
 			p.Rules = append(p.Rules, *r)
 		}
 	}
@@ -128,7 +127,10 @@ func profileOf(all ...*tracer) *Profile {
 	}
 	p.Lines, p.Builtins = timesOf(lines), timesOf(builtins)
 	for i := range p.Lines {
-		p.Lines[i].Text = policy.text(p.Lines[i].Source)
+		l := &p.Lines[i]
+		if rows := policy.sources[l.File]; l.Line <= len(rows) && rows != nil {
+			l.Text = strings.TrimSpace(rows[l.Line-1])
+		}
 	}
 	return p
 }
@@ -160,15 +162,6 @@ func (r *rule) line(row int) Source { return Source{r.Name, r.File, row} }
 
 // queryName is the name of the query, which is no rule.
 const queryName = "(query)"
-
-// text returns the text of a line.
-func (p *Policy) text(at Source) string {
-	rows := p.sources[at.File]
-	if at.Line < 1 || at.Line > len(rows) {
-		return ""
-	}
-	return strings.TrimSpace(rows[at.Line-1])
-}
 
 // unreached returns the rules, and the lines of other rules, that no evaluation
 // reached.
@@ -204,23 +197,16 @@ func (p *Profile) pprof() *profile.Profile {
 		Period:            1,
 		DefaultSampleType: "time",
 	}
-	functions := map[int]*profile.Function{}
+	// The query, whose number is below those of the rules, comes first.
+	for i, r := range append([]rule{{Source: Source{Name: queryName}}}, p.tracers[0].policy.rules...) {
+		f := &profile.Function{ID: uint64(i + 1), Name: r.Name, SystemName: r.Name, Filename: r.File, StartLine: int64(r.Line)}
+		out.Function = append(out.Function, f) // those without a sample are left out below
+	}
 	locations := map[[2]int]*profile.Location{}
 	locate := func(l *line) *profile.Location {
-		f := functions[l.rule]
-		if f == nil {
-			f = &profile.Function{ID: uint64(len(functions) + 1), Name: queryName}
-			if l.rule != queryRule {
-				r := &p.tracers[0].policy.rules[l.rule]
-				f.Name, f.Filename, f.StartLine = r.Name, r.File, int64(r.Line)
-			}
-			f.SystemName = f.Name
-			functions[l.rule] = f
-			out.Function = append(out.Function, f)
-		}
 		at := [2]int{l.rule, l.row}
 		if locations[at] == nil {
-			locations[at] = &profile.Location{ID: uint64(len(locations) + 1), Line: []profile.Line{{Function: f, Line: int64(l.row)}}}
+			locations[at] = &profile.Location{ID: uint64(len(locations) + 1), Line: []profile.Line{{Function: out.Function[l.rule-queryRule], Line: int64(l.row)}}}
 			out.Location = append(out.Location, locations[at])
 		}
 		return locations[at]
@@ -235,5 +221,5 @@ func (p *Profile) pprof() *profile.Profile {
 		}
 		out.Sample = append(out.Sample, s)
 	})
-	return out
+	return out.Compact()
 }

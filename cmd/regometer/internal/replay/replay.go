@@ -93,7 +93,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	soft := used() + softRoom // the garbage collector works harder beyond it
 	if o.Memory > 0 {
 		soft = min(soft, o.Memory/10*9)
-		go watchMemory(ctx, o.Memory, cancel)
+		go watchMemory(ctx, o.Memory, func() { cancel(errNoMemory) })
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(soft))
@@ -211,11 +211,12 @@ func used() int64 {
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-// watchMemory cancels a context when the process needs more than limit bytes.
-func watchMemory(ctx context.Context, limit int64, cancel context.CancelCauseFunc) {
+// watchMemory calls exceeded if the process needs more than limit bytes before ctx
+// ends.
+func watchMemory(ctx context.Context, limit int64, exceeded func()) {
 	for ctx.Err() == nil {
 		if used() > limit {
-			cancel(errNoMemory)
+			exceeded()
 		}
 		sleep(ctx, 10*time.Millisecond)
 	}
@@ -250,7 +251,7 @@ type finding struct {
 // that of the other policy. The two policies take turns in going first.
 func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 	var input ast.Value // nil without an input in the log
-	logged, err := d.logged()
+	before, err := d.logged()
 	if err == nil && d.input != nil {
 		input, err = ast.ValueFromReader(bytes.NewReader(d.input))
 	}
@@ -260,19 +261,15 @@ func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 	case err != nil:
 		return finding{verdict: notRepeatable, kind: "an input or a result that is no JSON"}
 	}
-	var before answer
-	if w.old != nil && d.hash&1 == 0 {
-		before = w.old.evaluate(ctx, d, input)
-	}
-	a := w.evaluate(ctx, d, input)
-	if w.old == nil {
-		f.verdict, f.kind = w.judge(d, &logged, &a, true)
-	} else {
-		if d.hash&1 == 1 {
+	turn := func(number uint64) {
+		if w.old != nil && d.hash%2 == number {
 			before = w.old.evaluate(ctx, d, input)
 		}
-		f.verdict, f.kind = w.judge(d, &before, &a, false)
 	}
+	turn(0)
+	a := w.evaluate(ctx, d, input)
+	turn(1)
+	f.verdict, f.kind = w.judge(d, &before, &a)
 	if ctx.Err() == nil && a.took > 0 && (a.err != nil || a.lacks != lacksPath) {
 		f.took, f.before = a.took, before.took
 		w.tracer.begin(d.path, d.of)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
@@ -37,16 +38,18 @@ func (d *durations) add(path string, took time.Duration) {
 	d.Add([]byte(path), slice*int64(time.Minute), outcome.Neither, "", []logread.Measure{{Metric: d.metric, Value: int64(took)}})
 }
 
-// Quantiles are durations of the evaluations of a path, in ns.
+// Quantiles are those of durations, in ns.
 type Quantiles struct {
 	Median float64 `json:"median"`
 	P99    float64 `json:"p99"`
 }
 
+func quantilesOf(s *exphist.Snapshot) Quantiles { return Quantiles{s.Quantile(0.5), s.Quantile(0.99)} }
+
 func (d *durations) quantiles(path string) (q Quantiles) {
 	if g := d.Get(path, false, nil); g != nil {
 		for _, s := range g.Stages {
-			q = Quantiles{s.Durations.Quantile(0.5), s.Durations.Quantile(0.99)}
+			q = quantilesOf(&s.Durations)
 		}
 	}
 	return q

@@ -66,19 +66,18 @@ func (r *Report) Write(w output.Writer, top int) {
 	show(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.scope(), text.Count(len(p.Unreached))), never)
 }
 
-// differences returns examples of the decisions that are not equal.
+// differences returns examples of the decisions that are not equal. Those that
+// changed come first.
 func (r *Report) differences() *text.Table {
 	const few = 3 // examples of a kind and a path
 	t := text.NewTable(4, "place", "decision", "path", "difference")
-	for _, kind := range r.kinds() {
+	for _, changes := range []bool{true, false} {
 		for _, p := range r.Paths {
-			shown := 0
-			for _, x := range p.Examples {
-				if x.Kind != kind || shown == few {
+			for i, x := range p.Examples { // sorted by kind
+				if isChange(x.Kind) != changes || i >= few && p.Examples[i-few].Kind == x.Kind {
 					continue
 				}
-				shown++
-				t.Add(fmt.Sprintf("%s:%d", x.Place.File, x.Place.Line), x.ID, p.Path, kind)
+				t.Add(fmt.Sprintf("%s:%d", x.Place.File, x.Place.Line), x.ID, p.Path, x.Kind)
 				if x.Input != "" {
 					t.Add(x.Input, "", "", "")
 				}
@@ -147,11 +146,12 @@ func (r *Report) summary() (said []string) {
 	if r.Unread != "" {
 		unread = " Others could not be read: " + r.Unread + "."
 	}
-	switch {
-	case r.Decisions == 0 && r.Interrupted:
-		return []string{"Nothing was replayed, because the command ended before a decision had been evaluated."}
-	case r.Decisions == 0:
-		return []string{"Nothing was replayed, because the log has no decisions that can be read and that the flags select." + unread}
+	if r.Decisions == 0 {
+		why := "the log has no decisions that can be read and that the flags select." + unread
+		if r.Interrupted {
+			why = "the command ended before a decision had been evaluated."
+		}
+		return []string{"Nothing was replayed, because " + why}
 	}
 	sample := ", a sample that stands for all"
 	if r.All {

@@ -79,6 +79,27 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// Decisions that changed come before those that could not be compared, with at
+// most three of a kind and path.
+func TestDifferences(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "p.rego", "package p\nallow := input.x > 1\nid := uuid.rfc4122(input.x)"))
+	var log strings.Builder
+	for i := range 5 {
+		log.WriteString(event(i, "p/id", `"input":{"x":"y"},"result":1`))
+		log.WriteString(event(10+i, "p/id", `"result":1`))
+		log.WriteString(event(20+i, "p/allow", `"input":{"x":1},"result":true`))
+	}
+	log.WriteString(event(30, "p/allow", `"input":{"x":2},"result":false`))
+	kinds := ""
+	for _, row := range replayed(t, log.String(), Options{Policy: p}).differences().Rows {
+		kinds += row[3] + "\n"
+	}
+	if want := strings.Repeat("allowed-to-denied\n", 3) + "denied-to-allowed\n" + strings.Repeat("no input in the log\n", 3) + strings.Repeat("uuid.rfc4122 without a logged answer\n", 3); kinds != want {
+		t.Errorf("got\n%s\nwant\n%s", kinds, want)
+	}
+}
+
 // Rules are said to be unreached by the replay, not by the server.
 func TestUnreachedText(t *testing.T) {
 	for _, c := range []struct {
