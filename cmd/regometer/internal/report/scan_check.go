@@ -69,13 +69,13 @@ const (
 func (s *scan) sidesOf(c *cluster) []side {
 	sides := make([]side, len(s.events))
 	for i := range s.events {
-		switch e := &s.events[i]; {
-		case c.has(i, e):
-			sides[i] = inside
-		case c.subject.has(e):
-			sides[i] = before
-		case c.parent.has(e):
+		if c.parent.has(&s.events[i]) {
 			sides[i] = peer
+		}
+	}
+	for _, i := range c.events {
+		if sides[i] = before; int(i) >= c.first && int(i) <= c.last {
+			sides[i] = inside
 		}
 	}
 	return sides

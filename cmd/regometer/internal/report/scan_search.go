@@ -39,6 +39,9 @@ const (
 	scanRare   = 30 // or rarely slow decisions
 )
 
+// endPrice is the penalty of each end of an interval.
+var endPrice = math.Log(scanBins)
+
 // A cluster has decisions of a target from a time to another.
 type cluster struct {
 	feature
@@ -102,9 +105,11 @@ func (s *scan) findKind(k kind) (found []cluster) {
 // of the subject of a cluster that was found is no other one.
 func (s *scan) findStrongest(k kind, found []cluster, removed []bool) (cluster, bool) {
 	var candidates []cluster
+	n := len(s.events)
+	m := &search{scan: s, x: make([]int8, n), at: make([]int32, n), has: make([]int32, n+1)}
 	for i := range features {
-		if f := &features[i]; f.kind == k {
-			candidates = append(candidates, s.findCandidates(f, removed)...)
+		if m.feature = &features[i]; m.kind == k {
+			candidates = append(candidates, m.findCandidates(removed)...)
 		}
 	}
 	slices.SortStableFunc(candidates, func(a, b cluster) int { return cmp.Compare(b.rank, a.rank) })
@@ -131,9 +136,8 @@ type search struct {
 }
 
 // findCandidates returns subjects with their best intervals.
-func (s *scan) findCandidates(f *feature, removed []bool) (found []cluster) {
-	n := len(s.events)
-	m := &search{scan: s, feature: f, x: make([]int8, n), at: make([]int32, n), has: make([]int32, n+1)}
+func (m *search) findCandidates(removed []bool) (found []cluster) {
+	s, f := m.scan, m.feature
 	for i := range s.events {
 		if m.x[i] = -1; !removed[i] {
 			m.x[i] = f.of(&s.events[i])
@@ -211,10 +215,10 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		}
 		total, price := others, penalty
 		if begins || ends {
-			total, price = own, price+math.Log(scanBins)
+			total, price = own, price+endPrice
 		}
 		if begins && ends {
-			price += math.Log(scanBins)
+			price += endPrice
 		}
 		out := total.minus(in)
 		if out.all < scanLeast || !f.raised(in.rate(), out.rate()) {
