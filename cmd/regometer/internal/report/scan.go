@@ -9,7 +9,9 @@ package report
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/regometer/regometer/outcome"
@@ -114,20 +116,24 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		if i > 0 && *d == of.kept[i-1] {
 			continue
 		}
-		e := event{sampled: d, over: math.NaN()}
+		s.events = append(s.events, event{sampled: d, over: math.NaN()})
+		e := &s.events[len(s.events)-1]
 		for a := range attributes {
 			e.names[a] = number(a, d.names[a])
 		}
-		s.events = append(s.events, e)
 		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
 	}
-	for n := range s.xlogx[1:] {
-		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
-	}
+	var durations sync.WaitGroup
+	durations.Go(func() {
+		for n := range s.xlogx[1:] {
+			s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
+		}
+		s.setOver()
+	})
 	s.setEvents()
 	s.setAgain()
-	s.setOver()
 	s.setTargets()
+	durations.Wait()
 	return s
 }
 
@@ -154,18 +160,21 @@ func (s *scan) setEvents() {
 // setAgain finds what came in the minute before, and who asked before.
 func (s *scan) setAgain() {
 	const minute = int64(time.Minute)
-	var keys []uint64 // of inputs and their paths, each with the index of its event
+	// By hash: an input with its path, and the index of the last event that has both.
+	last := make([]uint64, 2<<bits.Len(uint(len(s.events))))
+	clear(last) // see texts.put
 	for i := range s.events {
-		if e := &s.events[i]; e.input != 0 {
-			keys = append(keys, uint64(e.input*uint32(2*e.names[ofPath]+1))<<32|uint64(i))
+		e := &s.events[i]
+		if e.input == 0 {
+			continue
 		}
-	}
-	slices.Sort(keys)
-	for k := range keys[min(1, len(keys)):] {
-		if keys[k]>>32 == keys[k+1]>>32 {
-			e := &s.events[uint32(keys[k+1])]
-			e.again = e.time-s.events[uint32(keys[k])].time <= minute
+		key := e.input * uint32(2*e.names[ofPath]+1)
+		at := int(mix(uint64(key), spread)) & (len(last) - 1)
+		for last[at] != 0 && uint32(last[at]>>32) != key {
+			at = (at + 1) & (len(last) - 1)
 		}
+		e.again = last[at] != 0 && e.time-s.events[uint32(last[at])].time <= minute
+		last[at] = uint64(key)<<32 | uint64(i)
 	}
 	began := make([]*event, len(s.values[ofPath])) // the first event of the client with a path
 	for n := range s.values[ofClient] {

@@ -79,6 +79,7 @@ func (t *texts) put(hash uint64, text string) int32 {
 	t.hashes, t.list, t.bytes = append(t.hashes, hash), append(t.list, text), t.bytes+len(text)
 	if 2*len(t.list) > len(t.slots) {
 		t.slots = make([]int32, max(64, 2*len(t.slots)))
+		clear(t.slots) // the system is slower at giving memory that is read first
 		for n := range t.list {
 			t.place(n)
 		}
