@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -128,12 +129,14 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 }
 
 // limitMemory makes the garbage collector work harder, since a report allocates
-// little while it reads, and harder still once it needs much memory. It leaves
-// what GOGC and GOMEMLIMIT set.
+// little while it reads, and harder still once it needs much memory. Collecting
+// a small heap saves nothing, so the first collection waits for most of the
+// memory of a large log. limitMemory leaves what GOGC and GOMEMLIMIT set.
 func limitMemory() {
-	const percent, soft = 30, 160 << 20 // bytes
+	const first, percent, soft = 1400, 30, 160 << 20 // first: percent of 4 MB; soft: bytes
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
+		debug.SetGCPercent(first)
+		runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(soft)
