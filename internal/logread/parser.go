@@ -106,7 +106,6 @@ type parser struct {
 
 	metrics  metrics
 	problems []Problem // of the event
-	clock    clock
 
 	judge *judge
 

@@ -9,37 +9,6 @@ import (
 	"time"
 )
 
-// clock parses times in UTC as OPA writes them. Most are in the same minute as
-// the time before.
-type clock struct {
-	minute [16]byte // as it is written, without its last colon
-	start  int64    // when it starts, in ns since 1970, or 0
-}
-
-// parse returns what parseTime returns, or false if the text does not end in Z.
-func (c *clock) parse(s []byte) (ns int64, ok bool) {
-	const length = len("2006-01-02T15:04:")
-	if len(s) <= length+2 || s[length-1] != ':' || s[len(s)-1] != 'Z' {
-		return 0, false
-	}
-	seconds, i := digits(s, length)
-	fraction := int64(0)
-	if i == length+2 && s[i] == '.' {
-		fraction, i = digits(s, i+1)
-		for range length + 12 - i {
-			fraction *= 10
-		}
-	}
-	if c.start != 0 && [16]byte(s) == c.minute && i == len(s)-1 && seconds <= 59 && i != length+3 && i <= length+12 {
-		return c.start + seconds*1e9 + fraction, true
-	}
-	if ns, _, ok = parseTime(s); ok {
-		const minute = 60e9
-		c.minute, c.start = [16]byte(s), ns-(ns%minute+minute)%minute
-	}
-	return ns, ok
-}
-
 // parseTime parses a time of RFC 3339 with any fraction, in ns since 1970. It
 // also knows a blank instead of T and before an offset, the offsets +00 and
 // +0000, " UTC" at the end, no zone, which stands for UTC, epoch's numbers, and
@@ -57,10 +26,16 @@ func parseTime(s []byte) (ns int64, hasZone, ok bool) {
 	}
 	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t.UnixNano(), isUTC || strings.Contains(layout, "Z07"), t.Year() >= 1678 && t.Year() <= 2261
+			ns, ok = nanoseconds(t)
+			return ns, isUTC || strings.Contains(layout, "Z07"), ok
 		}
 	}
 	return 0, false, false
+}
+
+// nanoseconds returns a time in ns since 1970, and whether an int64 can have it.
+func nanoseconds(t time.Time) (ns int64, ok bool) {
+	return t.UnixNano(), t.Year() >= 1678 && t.Year() <= 2261
 }
 
 // timeLayouts are those that parseTime knows.
@@ -79,15 +54,19 @@ func epoch(number []byte) (ns int64, ok bool) {
 		power /= 1000
 	}
 	ns, _, fits := decimal(number, power)
-	return ns, ok && fits && n >= 1e8 && time.Unix(0, ns).UTC().Year() <= 2261
+	_, inRange := nanoseconds(time.Unix(0, ns).UTC())
+	return ns, ok && fits && inRange && n >= 1e8
 }
 
 // findTime returns the time of an event. Without a valid timestamp, it is the
 // time of OPA's line, or else that of the text around the event, of which the
 // innermost is the last.
 func (p *parser) findTime(around [][]byte) int64 {
-	if ns, ok := p.clock.parse(p.text(fieldTimestamp)); ok {
-		return ns
+	var t time.Time
+	if err := t.UnmarshalText(p.text(fieldTimestamp)); err == nil { // most often; by far the fastest way
+		if ns, ok := nanoseconds(t); ok {
+			return ns
+		}
 	}
 	around = append(around, p.optional(fieldStamp), p.optional(fieldTime), p.optional(fieldTimestamp))
 	for i, value := range slices.Backward(around) {

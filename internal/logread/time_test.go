@@ -10,18 +10,11 @@ import (
 	"time"
 )
 
-// checkTime compares what parseTime and clocks say of a time, and returns it.
-func checkTime(t *testing.T, s string) (at time.Time, hasZone, ok bool) {
-	t.Helper()
-	ns, hasZone, ok := parseTime([]byte(s))
-	for _, before := range []string{"", "2026-01-02T03:04:07Z", s} {
-		var c clock
-		c.parse([]byte(before))
-		if got, read := c.parse([]byte(s)); read != (ok && s[len(s)-1] == 'Z') || read && got != ns {
-			t.Fatalf("%q behind %q: %d, %t, want %d, %t", s, before, got, read, ns, ok)
-		}
-	}
-	return time.Unix(0, ns).UTC(), hasZone, ok
+// timeOf returns what an event says of its time, and whether it has a zone.
+func timeOf(s string) (at time.Time, hasZone, ok bool) {
+	got := readAll(`{"decision_id":"d","path":"p","metrics":{},"timestamp":` + quoted(s) + "}")
+	ns := got.Events[0].Time
+	return time.Unix(0, ns).UTC(), len(got.Problems) == 0, ns != NoTime
 }
 
 func TestParseTime(t *testing.T) {
@@ -34,7 +27,7 @@ func TestParseTime(t *testing.T) {
 		"2026-01-02 03:04:05.6": noZone, "2026-01-02T03:04:05,6": noZone, "2026-01-02 03:04:05.6 +0000 UTC": "2026-01-02T03:04:05.6Z", "2026-01-02 03:04:05 UTC": "2026-01-02T03:04:05Z", "2026-01-02 03:04:05UTC": invalid,
 		"2026-01-02  UTC": invalid, "2026-01-02 03:04:05 6Z": invalid, "2026-01-02T03:04:05." + strings.Repeat("3", 99): "2026-01-02T03:04:05.333333333Z, no zone",
 	} {
-		at, hasZone, ok := checkTime(t, s)
+		at, hasZone, ok := timeOf(s)
 		got := at.Format(time.RFC3339Nano)
 		if !hasZone {
 			got += ", no zone"
@@ -47,7 +40,7 @@ func TestParseTime(t *testing.T) {
 		}
 	}
 	last := time.Date(2250, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
-	rolls(t, 50_000, 50_000, func(r *rand.Rand) bool {
+	rolls(t, 10_000, 10_000, func(r *rand.Rand) bool {
 		want := time.Unix(r.Int64N(last), r.Int64N(1e9)).UTC().Truncate(oneOf(r, 1, 1, time.Millisecond))
 		form := oneOf(r, "2006-01-02T15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999 Z07:00", "2006-01-02 15:04:05.999999999 UTC")
 		zone := oneOf(r, 0, -90*60, 3600)
@@ -55,10 +48,7 @@ func TestParseTime(t *testing.T) {
 			zone = 0
 		}
 		s := strings.Replace(want.In(time.FixedZone("", zone)).Format(form), " Z", "Z", 1)
-		b := []byte(s)
-		b[r.IntN(len(b))] = "0123456789-:.TZ+ "[r.IntN(17)]
-		checkTime(t, string(b))
-		at, hasZone, ok := checkTime(t, s)
+		at, hasZone, ok := timeOf(s)
 		if !at.Equal(want) || hasZone != (len(form) != len("2006-01-02 15:04:05.999999999")) {
 			t.Fatalf("%q: %v, %t, want %v", s, at, hasZone, want)
 		}
