@@ -9,8 +9,8 @@ import (
 )
 
 // dockerPart is the length of the parts into which docker splits a line, in
-// bytes.
-const dockerPart = 16 << 10
+// bytes, if one that does not end with a character is cut before it.
+const dockerPart = 16<<10 - 3
 
 // patience limits how many lines of other streams may come while a stream waits
 // for the rest of a line or value.

@@ -97,15 +97,21 @@ func cutCells(text []byte, comma byte) (cells [][]byte, length int) {
 // objectOf returns the object that the cells of a record stand for.
 func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 	object, isCut, hasResult := []byte{'{'}, false, false
-	hasEmpty := slices.ContainsFunc(cells, func(cell []byte) bool { return len(cell) == 0 })
-	for i, cell := range cells[:min(len(cells), len(t.names))] {
+	cells = cells[:min(len(cells), len(t.names))]
+	var null []byte // in another column than the path
+	for i, cell := range cells {
+		if fieldOf(t.names[i]) != fieldPath && slices.Contains(nulls, string(cell)) {
+			null = cell
+		}
+	}
+	for i, cell := range cells {
 		name := t.names[i]
 		if t.padded {
 			cell = bytes.TrimSpace(cell)
 		}
 		isPath := fieldOf(name) == fieldPath
-		// A client may ask for a path that is called like what stands for none.
-		isNull := slices.Contains(nulls, string(cell)) && (!isPath || !hasEmpty || len(cell) == 0)
+		// A client may ask for a path NULL or None.
+		isNull := slices.Contains(nulls, string(cell)) && (!isPath || null == nil || bytes.Equal(cell, null) || len(cell) == 0 || cell[0] < 'A')
 		if isNull && isPath {
 			object = appendMember(object, name, []byte("null"))
 		} else if !isNull {
