@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -81,6 +82,16 @@ func TestSlowLine(t *testing.T) {
 	}
 	if want := []string{"data.q.far q.rego:2", "data.q.near q.rego:6", "data.q.near q.rego:9"}; !slices.Equal(unreached, want) {
 		t.Errorf("unreached are %q, want %q", unreached, want)
+	}
+}
+
+// The time of an evaluation that is cut off belongs to the line where it was.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	p := loaded(lay(t, "p.rego", "package p\nlong := count(numbers.range(1, 1000000000))"))
+	r := replayed(t, event(1, "p/long", `"input":{},"result":1`), Options{Policy: p, Timeout: 300 * time.Millisecond})
+	if x := r.Profile; r.NotRepeatable != 1 || x.Lines[0].Line != 2 || x.Lines[0].Time < x.Time/2 || x.Builtins[0].Time < x.Time/2 {
+		t.Errorf("%+v and %+v, of %v", x.Lines, x.Builtins, x.Time)
 	}
 }
 

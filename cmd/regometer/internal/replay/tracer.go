@@ -173,7 +173,6 @@ func (t *tracer) callee(from *line, rule int) *frame {
 // end ends an evaluation that took some time as it was traced, and another time
 // as it was not. Only the shares of lines are those of traced evaluations.
 func (t *tracer) end(traced, plain time.Duration) {
-	t.at = t.lines[0] // before the first event and after the last
 	t.pass(max(t.last, traced))
 	all := float64(max(1, t.last))
 	t.others.add(all*t.decisions, float64(plain)*t.decisions)
