@@ -40,6 +40,9 @@ const (
 // check reports whether a cluster differs by more than parts of the log
 // usually do.
 func (s *scan) check(c *cluster, removed []bool) bool {
+	if c.kind == slow && !c.timed() && c.parent == all && c.subject[ofPath] != anyName {
+		return false // nobody knows what to expect of the path, as measureExcess says
+	}
 	sides := s.sidesOf(c)
 	excess := s.measureExcess(c, sides, removed, func(e *event) float64 { return float64(c.of(e)) })
 	in, out := c.split(excess, sides)
