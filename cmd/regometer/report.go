@@ -133,7 +133,7 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 // a small heap saves nothing, so the first collection waits for most of the
 // memory of a large log. limitMemory leaves what GOGC and GOMEMLIMIT set.
 func limitMemory() {
-	const first, percent, soft = 1400, 30, 160 << 20 // first: percent of 4 MB; soft: bytes
+	const first, percent, soft = 1200, 30, 160 << 20 // first: percent of 4 MB; soft: bytes
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(first)
 		runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)

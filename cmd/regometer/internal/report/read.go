@@ -18,6 +18,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -395,6 +396,7 @@ func (w *worker) readText(ctx context.Context, p *part, text io.Reader) (err err
 		n = w.reader.Read(buf[:cmp.Or(bytes.LastIndexByte(buf[:have], '\n')+1, have)])
 		have = copy(buf, buf[n:have])
 		w.flush()
+		runtime.Gosched() // else a garbage collection takes long, and makes all slower until it ends
 	}
 	if ctx.Err() == nil { // otherwise the text is not complete, and the reader must not judge the rest
 		w.reader.Close(buf[:have])
