@@ -50,9 +50,9 @@ func Shares(before, after []Count, alpha float64) Difference {
 }
 
 // Parts compares two parts of one log, which have the design effect of both
-// together. So a part may have few slices. P is as in [Difference], 1 if all
-// decisions are alike.
-func Parts(before, after []Count) (p float64) {
+// together, and returns it. So a part may have few slices. P is as in
+// [Difference], 1 if all decisions are alike.
+func Parts(before, after []Count) (p, effect float64) {
 	b, a := sideOf(before, nil), sideOf(after, nil)
 	slices := slices.Clone(before)
 	for _, c := range after {
@@ -65,7 +65,7 @@ func Parts(before, after []Count) (p float64) {
 	}
 	a.df, a.effect = b.df, b.effect
 	more, less := test{b, a, (b.n*b.share + a.n*a.share) / (b.n + a.n)}.tails(0)
-	return 2 * min(more, less)
+	return 2 * min(more, less), b.effect
 }
 
 // Wilson returns the 95 % interval of a share of n independent decisions, such

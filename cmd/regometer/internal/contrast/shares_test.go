@@ -135,13 +135,13 @@ func TestParts(t *testing.T) {
 		alarms, seen := 0, 0
 		for range rounds {
 			counts := drawn(rng, 256, 20, 0.2, tt.spread)
-			if Parts(counts[tt.in:], counts[:tt.in]) < alpha {
+			if p, _ := Parts(counts[tt.in:], counts[:tt.in]); p < alpha {
 				alarms++
 			}
 			for i := range counts[:tt.in] {
 				counts[i].Has = (counts[i].N + counts[i].Has) / 2
 			}
-			if Parts(counts[tt.in:], counts[:tt.in]) < alpha {
+			if p, _ := Parts(counts[tt.in:], counts[:tt.in]); p < alpha {
 				seen++
 			}
 		}
@@ -150,10 +150,10 @@ func TestParts(t *testing.T) {
 		}
 	}
 	// Decisions that come more evenly than at random count as independent.
-	if p := Parts(slices.Repeat([]Count{{10, 5}}, 100), slices.Repeat([]Count{{10, 6}}, 5)); p < 0.1 {
+	if p, effect := Parts(slices.Repeat([]Count{{10, 5}}, 100), slices.Repeat([]Count{{10, 6}}, 5)); p < 0.1 || effect != 1 {
 		t.Errorf("6 of 10 in five slices: %v", p)
 	}
-	if p := Parts([]Count{{10, 0}}, []Count{{10, 0}}); p != 1 {
+	if p, _ := Parts([]Count{{10, 0}}, []Count{{10, 0}}); p != 1 {
 		t.Errorf("none and none: %v", p)
 	}
 }

@@ -239,7 +239,7 @@ var faults = []fault{
 			}
 		}},
 	{name: "the rate falls for good", sizes: sizes("by %v %%", 90, 60, 30),
-		rules: []string{"rate_fell"}, rate: func(v float64) float64 { return 1 - v/100 }},
+		rules: []string{"rate_fell"}, exact: true, rate: func(v float64) float64 { return 1 - v/100 }},
 	{name: "a server's clock is off", sizes: []size{{"1 h", 3600}, {"10 minutes", 600}, {"1 minute", 60}},
 		rules: []string{"clock_off"}, ofServer: true, whole: true, more: func(t *truth, r *rand.Rand) {
 			t.off = t.size * float64(1-2*r.IntN(2))

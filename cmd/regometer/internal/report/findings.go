@@ -37,7 +37,7 @@ func RuleNames() []string {
 // from the log are shortened. They have no backticks, but may have any other
 // character.
 func find(r *Report) []Finding {
-	found := slices.Concat(r.byTime, findOften(r))
+	found := findOften(r)
 	order := map[string]int{}
 	for i, rule := range rules {
 		if order[rule.name] = i; rule.find != nil {

@@ -19,7 +19,8 @@ import (
 // finding of it that says more.
 type often struct {
 	rule, did string
-	scanned   string // another rule of the scan about it
+	scanned   string          // another rule of the scan about it
+	ended     outcome.Outcome // that they have, or
 	// count returns how many decisions, or calls, do it, and of how many.
 	count       func(*Group) (n, of uint64)
 	each, least uint64  // the least numbers that do it: of a path, and of all such paths together
@@ -36,13 +37,13 @@ const httpTimes = 20 // a slow call of http.send divided by the median
 var oftens = []often{
 	{
 		rule: "errors_high", scanned: "errors_rose", did: "decisions (%s) failed",
-		count: ended(outcome.Failed), each: 50, share: 0.05, advice: outcomeTexts[outcome.Failed].advice,
+		ended: outcome.Failed, each: 50, share: 0.05, advice: outcomeTexts[outcome.Failed].advice,
 	}, {
 		rule: "cancelled_high", scanned: "cancelled_rose", did: "decisions (%s) were cancelled",
-		count: ended(outcome.Cancelled), each: 50, share: 0.1, advice: outcomeTexts[outcome.Cancelled].advice,
+		ended: outcome.Cancelled, each: 50, share: 0.1, advice: outcomeTexts[outcome.Cancelled].advice,
 	}, {
 		rule: "path_undefined", scanned: "undefined_rose", did: "decisions (%s) were undefined",
-		count: ended(outcome.Undefined), least: 100, share: 0.95,
+		ended: outcome.Undefined, least: 100, share: 0.95,
 		advice: outcomeTexts[outcome.Undefined].advice + " If undefined means no, add a `default` rule that says so.",
 	}, {
 		rule: "http_send_unfinished", did: "decisions (%s) had a call of `http.send` that did not end",
@@ -52,10 +53,6 @@ var oftens = []often{
 		rule: "http_send_slow", did: fmt.Sprintf("calls of `http.send` (%%s) took a second or more, and %d times the median", httpTimes),
 		count: countSlow, each: 20, share: 0.002, stage: httpStage, advice: stageAdvice[ofHTTP],
 	},
-}
-
-func ended(o outcome.Outcome) func(*Group) (uint64, uint64) {
-	return func(g *Group) (uint64, uint64) { return g.Outcomes[o], g.Decisions }
 }
 
 // countSlow returns the number of slow calls of http.send, and of all.
@@ -70,10 +67,27 @@ func countSlow(g *Group) (n, of uint64) {
 	return all - uint64(faster), all
 }
 
-// findOften returns the findings of these rules.
+// busiest returns the client with most of the decisions of the sample with some
+// paths and outcomes, and its share of them, if the log has several clients.
+func (r *Report) busiest(is func(path string, of outcome.Outcome) bool) (client string, share float64) {
+	clients, n := map[string]float64{}, 0.0
+	for i := range r.sample.kept {
+		if d := &r.sample.kept[i]; len(r.clients.list) > 1 && is(r.sample.name(d, ofPath), d.outcome) {
+			of := r.sample.name(d, ofClient)
+			clients[of], n = clients[of]+1, n+1
+			if clients[of] > share {
+				client, share = of, clients[of]
+			}
+		}
+	}
+	return client, share / max(1, n)
+}
+
+// findOften returns the findings of the scan and of these rules.
 func findOften(r *Report) (found []Finding) {
+	found = slices.Clone(r.byTime)
 	if r.By != "path" {
-		return nil
+		return found
 	}
 	type path struct {
 		key   string
@@ -86,7 +100,11 @@ func findOften(r *Report) (found []Finding) {
 			told := slices.ContainsFunc(r.byTime, func(f Finding) bool {
 				return (f.Rule == o.rule || f.Rule == o.scanned) && (f.Path == "" || f.Path == g.Key)
 			})
-			if n, of := o.count(g); g.Key != rollup.Other && n >= max(1, o.each) && Ratio(n, of) >= o.share && !told {
+			n, of := g.Outcomes[o.ended], g.Decisions
+			if o.count != nil {
+				n, of = o.count(g)
+			}
+			if g.Key != rollup.Other && n >= max(1, o.each) && Ratio(n, of) >= o.share && !told {
 				paths[i] = append(paths[i], path{g.Key, n, of})
 			}
 		}
@@ -102,10 +120,19 @@ func findOften(r *Report) (found []Finding) {
 		slices.SortStableFunc(list, func(a, b path) int { return cmp.Compare(b.n, a.n) })
 		f := Finding{Rule: o.rule, Stage: o.stage, Figures: map[string]float64{"decisions": float64(of), "share": Ratio(n, of)}}
 		f.setTimes(r.From, r.To)
+		client := ""
+		if o.count == nil && r.sample != nil {
+			client = f.nameClient(r.busiest(func(key string, of outcome.Outcome) bool {
+				return of == o.ended && slices.ContainsFunc(list, func(p path) bool { return p.key == key })
+			}))
+		}
 		f.Text = fmt.Sprintf("%s of %s "+o.did+" on %s: %s.%s", text.Count(n), text.Count(of), text.Percent(Ratio(n, of)), text.Plural(len(list), "path"),
 			listed(list, func(p path) string {
 				return fmt.Sprintf("%s (%s of %s)", name(p.key), text.Count(p.n), text.Count(p.of))
-			}), o.advice)
+			}), client+o.advice)
+		found = slices.DeleteFunc(found, func(t Finding) bool { // it says less
+			return t.Severity == Info && o.ended == outcome.Undefined && t.Rule == "undefined_high" && t.Client == f.Client
+		})
 		if len(list) == 1 {
 			f.Path = list[0].key
 			r.suggest(&f, "hour", []string{patternOf(f.Path)}, time.Time{}, time.Time{})

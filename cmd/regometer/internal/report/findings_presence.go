@@ -88,11 +88,20 @@ func (s *scan) findMissing(r *Report) (f Finding) {
 		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.Last), listed(missing, func(x Member) string {
 			return fmt.Sprintf("%s%s (last decision %s UTC)", name(x.Name), r.servers.idOf(x.Name), at(x.Last))
 		}))
-	stays := func(x Member) bool { return x.First-r.From < int64(silentLeast) || r.To-x.Last < int64(silentLeast) }
-	comeAndGo := len(slices.DeleteFunc(slices.Clone(list), stays)) >= 3 && !slices.ContainsFunc(missing, stays)
+	// A server that was added for a while, such as a canary, leaves as many as
+	// before, and so does one in whose place others began later.
+	count := func(from, to int64) int {
+		return len(slices.DeleteFunc(slices.Clone(list), func(o Member) bool { return o.First >= to || o.Last < from }))
+	}
+	left := count(r.To-int64(silentLeast), r.To+1)
+	began := func(x Member) bool { return x.First-r.From >= int64(silentLeast) }
+	comeAndGo := len(slices.DeleteFunc(slices.Clone(list), func(x Member) bool { return !began(x) || r.To-x.Last < int64(silentLeast) })) >= 3
+	unusual := func(x Member) bool {
+		return count(x.Last, x.Last+1) > left && (!began(x) || !comeAndGo && count(x.First-int64(replacedWithin), x.First) > left)
+	}
 	after, before := s.from(x.Last+1), s.from(2*x.Last-r.To)
 	fewer := float64(len(s.events)-after) < fewerShare*float64(after-before) && x.Last-x.First > r.To-x.Last
-	if f.Server = x.Name; len(missing) > max(1, len(list)/4) || comeAndGo || fewer {
+	if f.Server = x.Name; len(missing) > max(1, len(list)/4) || !slices.ContainsFunc(missing, unusual) || fewer {
 		f.Severity = Info
 	}
 	return f
@@ -131,7 +140,7 @@ func clockOff(r *Report) (f Finding) {
 
 // rateFell reports that far fewer decisions came from some time on to the end of
 // the log than ever before.
-func rateFell(r *Report) (f Finding) {
+func (s *scan) rateFell(r *Report) (f Finding) {
 	all := timed(r.Total.Slices)
 	if len(all) == 0 {
 		return f
@@ -153,6 +162,15 @@ func rateFell(r *Report) (f Finding) {
 		before, after, from := mean(rates[:i]), mean(rates[i+1:]), begin+int64(i)*r.Width
 		if slices.Max(rates[i:]) >= slices.Min(rates[:i]) || before < scanLeast || after >= rateTimes*before || r.To-from < int64(rateLong) {
 			continue
+		}
+		// It fell in this slice or the one before, after the decision that makes all
+		// times most likely (Raftery and Akman 1986).
+		best, fall := 0.0, math.Log(before/max(after, 1))
+		for k, since := s.from(from-r.Width), from-r.Width; k < len(s.events) && s.events[k].time < since+2*r.Width; k++ {
+			n, t := float64(k+1-s.from(since)), float64(s.events[k].time-since)/float64(r.Width)
+			if score := n*fall - (before-after)*s.share*t; score > best {
+				best, from = score, s.events[k].time
+			}
 		}
 		minute := float64(time.Minute) / float64(r.Width)
 		return r.newFinding("rate_fell", from, r.To, second(from), map[string]float64{"per_minute": after * minute, "per_minute_outside": before * minute},

@@ -72,11 +72,14 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		}
 		started[c.kind] = started[c.kind] || f.start
 		found = append(found, f)
+		if stays := s.findUnchanged(c); stays != nil {
+			found = append(found, s.describe(r, stays))
+		}
 	}
 	found = append(append(found, revision), s.findPauses(r)...)
 	off := clockOff(r)
 	if found = append(found, off); off.Text == "" {
-		found = append(found, s.findMissing(r), rateFell(r))
+		found = append(found, s.findMissing(r), s.rateFell(r))
 	}
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Text == "" })
 }
@@ -107,6 +110,52 @@ func (s *scan) isBeside(c, o *cluster) bool {
 	subject[ofPath] = c.subject[ofPath]
 	return c.kind == o.kind && c.outcome == o.outcome && subject == c.subject && c.subject[ofPath] != anyName && o.subject[ofPath] != anyName &&
 		c.begins == o.begins && c.ends == o.ends && (!c.begins || near(c.first, o.first)) && (!c.ends || near(c.last, o.last))
+}
+
+// findUnchanged returns a cluster of the servers, fewer than half of all, on which
+// an outcome stayed as it was when it changed elsewhere, or nil. They were like the
+// others before, and differ from them since.
+func (s *scan) findUnchanged(c *cluster) *cluster {
+	if c.kind != shifted || c.subject[ofServer] != anyName || c.subject[ofClient] != anyName || !c.timed() && c.subject[ofRevision] == anyName {
+		return nil
+	}
+	u := *c
+	u.subject, u.stays, u.begins = all, true, true
+	u.subject[ofPath] = c.subject[ofPath]
+	u.parent = u.subject
+	var then, now tally
+	servers := make([]struct{ then, now tally }, len(s.values[ofServer]))
+	for i := range s.events {
+		if e := &s.events[i]; u.parent.has(e) {
+			t, of := tally{1, int(c.of(e))}, &servers[e.names[ofServer]]
+			if u.has(i, e) {
+				now, of.now = now.plus(t), of.now.plus(t)
+			} else {
+				then, of.then = then.plus(t), of.then.plus(t)
+			}
+		}
+	}
+	var found []cluster
+	for n, of := range servers {
+		if of.now.rate() < now.rate() && s.ratio(of.now, now) >= scanScore+math.Log(float64(len(servers))) &&
+			s.ratio(of.then, then) < scanScore && s.ratio(of.now, of.now.plus(of.then)) < scanScore {
+			u.subject[ofServer], u.events = int32(n), s.values[ofServer][n].events
+			found = append(found, u)
+		}
+	}
+	if len(found) == 0 || 2*len(found) >= len(servers) {
+		return nil
+	}
+	u, most := found[0], 0.0
+	for o := range outcome.Cancelled + 1 { // the one that it has more often
+		f := u
+		f.outcome = o
+		if s.count(&f); f.in.rate()-f.out.rate() > most {
+			most, u.outcome = f.in.rate()-f.out.rate(), o
+		}
+	}
+	u.beside = found[1:]
+	return &u
 }
 
 // explains reports whether most decisions that have the feature of c have that of
@@ -214,7 +263,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		same = " of the same paths"
 	}
 	others := "the others" + same
-	if c.timed() {
+	if c.timed() && !c.stays {
 		others = "those" + same + " at other times"
 	}
 	var said, advice string
@@ -234,8 +283,13 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
 	}
 	if len(c.beside) > 0 {
-		f.Text += fmt.Sprintf(" It is the same with %s: %s.", text.Plural(len(c.beside), "other path"), listed(c.beside, func(o cluster) string { return name(s.values[ofPath][o.subject[ofPath]].name) }))
-		f.Figures["other_paths"] = float64(len(c.beside))
+		of := ofPath
+		if c.stays {
+			of = ofServer
+		}
+		word := attributeWords[of].word
+		f.Text += fmt.Sprintf(" It is the same with %s: %s.", text.Plural(len(c.beside), "other "+word), listed(c.beside, func(o cluster) string { return name(s.values[of][o.subject[of]].name) }))
+		f.Figures["other_"+word+"s"] = float64(len(c.beside))
 	}
 	f.Text += s.sayOfSample(f.Figures)
 	r.suggest(&f, by, paths, since, until)
@@ -256,7 +310,10 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 	if c.ends {
 		to = s.events[c.last].time
 	}
-	if !c.begins {
+	if c.stays {
+		from = s.events[c.first].time
+	}
+	if !c.begins || c.stays {
 		return from, to, names
 	}
 	for i, since := c.first, s.events[c.first].time-int64(time.Minute); c.kind == repeated && i >= 0 && s.events[i].time >= since; i-- {

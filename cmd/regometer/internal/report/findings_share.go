@@ -54,7 +54,7 @@ func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out tally, e
 			}
 		}
 	}
-	if s.share < 1 && names <= 1 && whole.sum() >= scanLeast && rest.sum() >= scanLeast {
+	if s.share < 1 && names <= 1 && !c.stays && whole.sum() >= scanLeast && rest.sum() >= scanLeast {
 		return tally{int(whole.sum()), int(whole[c.outcome])}, tally{int(rest.sum()), int(rest[c.outcome])}, true
 	}
 	return c.in, c.out, s.share == 1
@@ -134,7 +134,7 @@ func (s *scan) count(c *cluster) {
 		e := &s.events[i]
 		if x := c.of(e); x >= 0 && c.has(i, e) {
 			c.in = c.in.plus(tally{1, int(x)})
-		} else if x >= 0 && c.others().has(e) {
+		} else if x >= 0 && c.others().has(e) && (!c.stays || i >= c.first && i <= c.last) {
 			c.out = c.out.plus(tally{1, int(x)})
 		}
 	}
@@ -155,7 +155,7 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 		}
 		o := outcomeTexts[c.outcome]
 		words.did, words.advice = o.did, o.advice
-		if f.Rule = o.rule + "_high"; c.timed() || f.Revision != "" {
+		if f.Rule = o.rule + "_high"; c.timed() && !c.stays || f.Revision != "" {
 			f.Rule = o.rule + "_rose"
 		}
 		if exact && !c.timed() {
@@ -167,13 +167,24 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 	}
 	f.setShare("share", in, sampled, c.in.all)
 	f.setShare("share_outside", out, sampled, c.out.all)
-	if at, share, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" && share >= nearlyAll { // a client that asks at no other time is no subject
-		f.Client = s.values[ofClient][at].name
-		more = " Nearly all that repeat are of client " + name(f.Client) + "."
+	if at, share, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" { // a client that asks at no other time is no subject
+		more = f.nameClient(s.values[ofClient][at].name, share)
+	}
+	if c.stays {
+		more = " The others changed then, and it did not."
 	}
 	of := f.Figures["decisions"]
 	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, words.did, about,
 		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, more), words.advice
+}
+
+// nameClient names a client that has nearly all of some decisions.
+func (f *Finding) nameClient(client string, share float64) string {
+	if client == "" || share < nearlyAll {
+		return ""
+	}
+	f.Client = client
+	return " Client " + name(client) + " has nearly all of them."
 }
 
 // about marks an estimate.

@@ -27,13 +27,13 @@ const (
 // starts reports whether a cluster is a start: most of what it has came soon
 // after the server began or changed its revision. Or each server compiles each
 // query about once for each time that its revision changes, as after a restart
-// with the same id, and this makes up a good part of it. Queries that are
-// compiled more often are no start.
+// with the same id, and this makes up a good part of it, or a short one begins
+// with it. Queries that are compiled more often are no start.
 func (s *scan) starts(r *Report, c *cluster) bool {
 	type query struct{ server, path int32 }
 	cached := map[query]int32{}                                 // with the revision, plus 1
 	begins, decisions := map[query]int64{}, map[query]float64{} // of each server with a revision
-	n, first, all, soon := 0, 0, 0, 0
+	n, first, queries, all, soon := 0, 0, 0, 0, 0
 	for i := range s.events[:c.last+1] {
 		e := &s.events[i]
 		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]+1
@@ -52,6 +52,9 @@ func (s *scan) starts(r *Report, c *cluster) bool {
 				soon++
 			}
 		}
+		if _, ok := cached[q]; !ok && c.subject.has(e) {
+			queries++
+		}
 		if cached[q] != own { // the server's cache became empty
 			cached[q] = 0
 		}
@@ -67,7 +70,8 @@ func (s *scan) starts(r *Report, c *cluster) bool {
 	if once := n <= 2*first && n >= c.in.has/4; once || c.kind == compiled {
 		return once
 	}
-	return float64(soon) >= startShare*float64(all)
+	short := s.events[c.last].time-s.events[c.first].time <= int64(startLong)
+	return float64(soon) >= startShare*float64(all) || short && n <= 2*first && float64(first) >= startShare*float64(queries)
 }
 
 // busy returns how many times as many decisions came in the times of a cluster
@@ -83,8 +87,9 @@ func (s *scan) busy(c *cluster, from, to int64) float64 {
 // information.
 func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why string) {
 	times := s.busy(c, from, to)
+	client, _, _ := r.member(ofClient, f.Client)
 	switch {
-	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Server == "" && (f.Path == "" || !c.timed()):
+	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Server == "" && 2*client.Decisions() < r.Total.Decisions:
 		why = " Clients may change what they ask for."
 	case c.kind == shifted && f.Server != "" && !c.timed() && s.isSticky(c):
 		why = " Its clients ask no other server, so they may be what differs."

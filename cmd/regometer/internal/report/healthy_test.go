@@ -218,6 +218,40 @@ var healthyScenes = []struct {
 		})
 	}},
 	{"restarts with the same ids", func(s *scene, r *rand.Rand) { s.restarts(r, false, 1, 0.3, 0.6) }},
+	{"short restarts with the same ids", func(s *scene, r *rand.Rand) {
+		s.span = 20 * time.Minute
+		s.restarts(r, false, 1, 0.3+0.4*r.Float64())
+	}},
+	{"servers of teams, with paths of their own", func(s *scene, r *rand.Rand) {
+		s.clients = 3
+		s.before = func(_ *rand.Rand, d *decision) {
+			n := int(d.id[0] % uint64(len(s.paths)))
+			d.path, d.server = &s.paths[n], s.servers[n%len(s.servers)]
+		}
+	}},
+	{"a canary that goes", func(s *scene, r *rand.Rand) {
+		s.switchAt = 0.5
+		n := newServer(r, 9)
+		s.before = func(r *rand.Rand, d *decision) {
+			if d.x > 0.25 && d.x < 0.5 && r.IntN(8) == 0 {
+				d.server, d.revision = n, s.revisions[1]
+			}
+		}
+	}},
+	{"a gateway, whose users ask in long sessions", func(s *scene, _ *rand.Rand) {
+		user := uint64(0)
+		s.clients, s.span = 1, day
+		s.before = func(r *rand.Rand, d *decision) {
+			if r.IntN(30) == 0 {
+				user = d.id[0]
+			}
+		}
+		s.change(func(r *rand.Rand, d *decision) {
+			if r.IntN(3) == 0 { // what the user asked before
+				d.setAllowed(r, float64(user>>3%5)/4)
+			}
+		})
+	}},
 	{"one server, AR(1) latencies", func(s *scene, r *rand.Rand) {
 		s.servers = s.servers[:1]
 		s.vary(r, 0.15)

@@ -11,6 +11,7 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/outcome"
 )
 
 // The flags of TestFindings.
@@ -218,8 +220,37 @@ func TestNewClientRepeats(t *testing.T) {
 	if from, err := time.Parse(time.RFC3339Nano, found[max(i, 0)].From); err != nil || from.UnixNano() < first || from.UnixNano() > first+int64(5*time.Second) {
 		t.Errorf("it begins at %v and not %v", from, time.Unix(0, first).UTC())
 	}
-	if want := "Nearly all that repeat are of client `" + clientName(bot) + "`."; i < 0 || found[i].Client != clientName(bot) || !strings.Contains(strings.ReplaceAll(found[i].Text, "\n", " "), want) {
+	if want := "Client `" + clientName(bot) + "` has nearly all of them."; i < 0 || found[i].Client != clientName(bot) || !strings.Contains(strings.ReplaceAll(found[i].Text, "\n", " "), want) {
 		t.Errorf("no finding with %q: %+v", want, found)
+	}
+}
+
+// A server that stays as it was when all others change is named, with its share
+// since then.
+func TestOneServerStays(t *testing.T) {
+	t.Parallel()
+	for seed := range 3 {
+		s := newSceneOf(fmt.Sprint("one stays ", seed), 60_000)
+		for i := len(s.servers); i < 30; i++ {
+			s.servers = append(s.servers, newServer(rand.New(rand.NewPCG(s.seed, 4)), i))
+		}
+		stays, allowed, all := s.servers[7], 0, 0
+		s.change(func(r *rand.Rand, d *decision) {
+			if d.x >= 0.5 && d.path == &s.paths[0] {
+				if d.server != stays {
+					d.setAllowed(r, 0.3)
+				} else {
+					all, allowed = all+1, allowed+count(d.outcome == outcome.Allowed)
+				}
+			}
+		})
+		found := s.find(t)
+		i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Rule == "allowed_high" && f.Server == stays.pod })
+		if j := slices.IndexFunc(found, func(f report.Finding) bool { return f.Rule == "denied_rose" && f.Server == "" }); i < 0 || j < 0 || found[i].From != found[j].From {
+			t.Errorf("seed %d: %+v", seed, found)
+		} else if f := found[i].Figures; math.Abs(f["decisions"]-float64(all)) > 5 || math.Abs(f["share"]-float64(allowed)/float64(all)) > 0.02 {
+			t.Errorf("seed %d: %d of %d, got %v", seed, allowed, all, f)
+		}
 	}
 }
 

@@ -52,11 +52,15 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	if c.kind == slow && !c.rare && !s.isProminent(c, sides, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
 		return false
 	}
-	if c.kind == shifted && c.outcome <= outcome.Neither && c.timed() && c.subject[ofClient] == anyName && !s.isOfMany(c, in, out, excess, sides) {
-		return false
-	}
 	size := max(1, (len(in)+len(out))/scanSlices)
-	return contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate())) <= contrast.Error/scanTests
+	p, effect := contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate()))
+	if p > contrast.Error/scanTests || c.kind != shifted || c.outcome > outcome.Neither || !c.timed() {
+		return p <= contrast.Error/scanTests
+	}
+	// What people ask for comes in runs, so the likelihood of a cluster that was
+	// looked for counts as many decisions as one as their variance says (McCullagh
+	// 1983).
+	return (c.score+c.price)/effect-c.price >= scanScore && (c.subject[ofClient] != anyName || s.isOfMany(c, in, out, excess, sides))
 }
 
 // A side says where a decision is for a cluster.
@@ -264,7 +268,8 @@ func (s *scan) measureExcess(c *cluster, sides []side, removed []bool, of func(*
 	for i := range s.events {
 		e := &s.events[i]
 		unknown := math.NaN()
-		if c.kind != slow && !shared[e.names[ofPath]] && (!c.timed() || c.subject[ofClient] != anyName && c.outcome > outcome.Neither) {
+		inVain := c.subject[ofClient] != anyName && c.outcome > outcome.Neither
+		if c.kind != slow && !shared[e.names[ofPath]] && (inVain || !c.timed() && (c.kind != shifted || c.outcome > outcome.Neither)) {
 			unknown = outside.expect(unknown)
 		}
 		if excess[i] -= paths[e.names[ofPath]].expect(unknown); sides[i] == peer {

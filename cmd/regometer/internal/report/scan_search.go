@@ -31,6 +31,12 @@ func (s *scan) likelihood(t tally) float64 {
 	return s.xlogx[t.has] + s.xlogx[t.all-t.has] - s.xlogx[t.all]
 }
 
+// ratio returns the logarithm of the likelihood ratio of two rates to one, that of
+// total.
+func (s *scan) ratio(in, total tally) float64 {
+	return s.likelihood(in) + s.likelihood(total.minus(in)) - s.likelihood(total)
+}
+
 // The thresholds of a search.
 const (
 	scanScore  = 10 // the logarithm of the likelihood ratio, without penalties
@@ -49,9 +55,10 @@ type cluster struct {
 	first, last  int  // the first and the last of scan.events
 	begins, ends bool // after the first decision of the subject, before the last one
 	in, out      tally
-	score        float64
+	score, price float64   // without the price of its names and ends, which is the other one
 	again        int       // how many others are like it, at other times
-	beside       []cluster // the same on other paths
+	beside       []cluster // the same on other paths, or servers that also stayed
+	stays        bool      // it stayed as it was when the others changed, as findUnchanged says
 	// rank is the score in comparison with all others of the parent, so that
 	// clusters with and without times can be ranked.
 	rank float64
@@ -65,7 +72,7 @@ func (c *cluster) has(i int, e *event) bool { return i >= c.first && i <= c.last
 // others returns the subject of the decisions with which a cluster is compared:
 // itself at other times, or else its parent.
 func (c *cluster) others() subject {
-	if c.timed() {
+	if c.timed() && !c.stays {
 		return c.subject
 	}
 	return c.parent
@@ -224,11 +231,8 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		if out.all < scanLeast || !f.raised(in.rate(), out.rate()) {
 			return
 		}
-		ratio := func(total tally) float64 {
-			return m.likelihood(in) + m.likelihood(total.minus(in)) - m.likelihood(total) - price
-		}
-		c := cluster{feature: f, target: t, begins: begins, ends: ends, first: from, last: to, in: in, out: out, score: ratio(total)}
-		c.rank = max(c.score, ratio(base))
+		c := cluster{feature: f, target: t, begins: begins, ends: ends, first: from, last: to, in: in, out: out, score: m.ratio(in, total) - price, price: price}
+		c.rank = max(c.score, m.ratio(in, base)-price)
 		switch {
 		case c.kind == shifted && c.outcome <= outcome.Neither && !begins && ends:
 			if c.score > fell.score {
@@ -264,7 +268,8 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 	if fell.score > best.score-scanScore {
 		best = cluster{} // people ask for what changed: the outcome that rose in the end
 	}
-	if whole.rank > best.rank {
+	// A part of its time may explain as much of the difference from the others.
+	if whole.rank > max(best.rank, m.ratio(best.in, others)-best.price) {
 		best = whole
 	}
 	if best.score > 0 {
