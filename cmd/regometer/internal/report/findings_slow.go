@@ -89,7 +89,7 @@ func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why str
 	times := s.busy(c, from, to)
 	client, _, _ := r.member(ofClient, f.Client)
 	switch {
-	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Server == "" && 2*client.Decisions() < r.Total.Decisions:
+	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Server == "" && (!c.timed() || 2*client.Decisions() < r.Total.Decisions):
 		why = " Clients may change what they ask for."
 	case c.kind == shifted && f.Server != "" && !c.timed() && s.isSticky(c):
 		why = " Its clients ask no other server, so they may be what differs."

@@ -238,6 +238,16 @@ var healthyScenes = []struct {
 			}
 		}
 	}},
+	{"a gateway, and a client that begins, with outcomes of its own", func(s *scene, r *rand.Rand) {
+		s.clients, s.span = 1, 2*time.Hour
+		from := 0.2 + 0.6*r.Float64()
+		s.before = func(r *rand.Rand, d *decision) { d.client = count(d.x > from && r.IntN(3) == 0) }
+		s.change(func(r *rand.Rand, d *decision) {
+			if d.client == 1 {
+				d.setAllowed(r, 0.3)
+			}
+		})
+	}},
 	{"a gateway, whose users ask in long sessions", func(s *scene, _ *rand.Rand) {
 		user := uint64(0)
 		s.clients, s.span = 1, day

@@ -109,27 +109,34 @@ func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
 
 // isOfMany reports whether bursts of clients differ too little to explain a
 // cluster. What a client asks for in a burst often ends in one way, so each burst
-// counts as one (Liang and Zeger 1986). A client that has most decisions at all
-// times explains nothing.
+// counts as one (Liang and Zeger 1986), and so does a client that asks at no other
+// time. If a client has most decisions at all times, its own outcomes must change.
 func (s *scan) isOfMany(c *cluster, in, out, excess []float64, sides []side) bool {
-	n, both := [...]int{before: len(out), inside: len(in)}, mean(slices.Concat(in, out))
+	n, both, rise := [...]int{before: len(out), inside: len(in)}, mean(slices.Concat(in, out)), mean(in)-mean(out)
 	bursts, width := map[[3]int]float64{}, (c.last-c.first)/burstParts+1
-	clients := make([][inside + 1]int, len(s.values[ofClient])) // their decisions, by side
+	clients := make([][inside + 1]average, len(s.values[ofClient])) // by side
 	for i, x := range excess {
-		if at := sides[i]; at >= before && !math.IsNaN(x) {
-			client := int(s.events[i].names[ofClient])
-			clients[client][at]++
-			bursts[[3]int{int(at), client, i / width}] += (x - both) / float64(n[at])
+		clients[s.events[i].names[ofClient]][sides[i]].add(x)
+	}
+	for _, of := range clients {
+		if a, b := of[inside], of[before]; 2*a.n > float64(len(in)) && 2*b.n > float64(len(out)) {
+			return a.sum/a.n-b.sum/b.n >= rise/2
 		}
 	}
-	if slices.ContainsFunc(clients, func(of [inside + 1]int) bool { return 2*of[inside] > len(in) && 2*of[before] > len(out) }) {
-		return true
+	for i, x := range excess {
+		if at := sides[i]; at >= before && !math.IsNaN(x) {
+			client, part := int(s.events[i].names[ofClient]), i/width
+			if clients[client][before].n == 0 {
+				part = 0
+			}
+			bursts[[3]int{int(at), client, part}] += (x - both) / float64(n[at])
+		}
 	}
 	square := 0.0
 	for _, x := range bursts {
 		square += x * x
 	}
-	return mean(in)-mean(out) >= burstLeast*math.Sqrt(square)
+	return rise >= burstLeast*math.Sqrt(square)
 }
 
 // isProminent reports whether the decisions in a cluster are slower by a factor
