@@ -34,7 +34,9 @@ type tracer struct {
 }
 
 // maxFrames limits the ways to rules. Beyond it, rules have one way each.
-const maxFrames = 50_000
+// maxQueries limits the queries of an evaluation, of which a second has fewer.
+// Later ones count as the line before them.
+const maxFrames, maxQueries = 50_000, 4 << 20
 
 // A query has the ways of a path. Its evaluations took some time as they were
 // traced, and another time as they were not, both in ns.
@@ -101,7 +103,7 @@ func (*tracer) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
 
 // TraceEvent gets an event of the evaluator.
 func (t *tracer) TraceEvent(e topdown.Event) {
-	if e.Op == topdown.UnifyOp || e.Op == topdown.NoteOp || e.Op == topdown.SaveOp {
+	if e.Op == topdown.UnifyOp || e.Op == topdown.NoteOp || e.Op == topdown.SaveOp || e.QueryID >= maxQueries {
 		return
 	}
 	if t.start.IsZero() {
