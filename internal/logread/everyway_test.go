@@ -93,6 +93,18 @@ func spread(r *rand.Rand, text string) string {
 	return token.ReplaceAllStringFunc(text, func(s string) string { return maybe() + s + maybe() })
 }
 
+// eachProcessor calls read as on each kind of processor that this one can
+// stand for. No other test may run at that time.
+func eachProcessor(read func(processor string)) {
+	blocks := hasBlocks
+	defer func() { hasBlocks = blocks }()
+	hasBlocks = false
+	read("portable")
+	if hasBlocks = blocks; hasBlocks {
+		read("AVX2")
+	}
+}
+
 // readEveryWay reads texts, forth and back, as each kind of processor does. All
 // results are the same, in whatever pieces the text comes, whatever was read
 // before, to its end or not, whatever is behind the text, whatever was at its

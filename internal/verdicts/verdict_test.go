@@ -12,12 +12,12 @@ import (
 	"github.com/regometer/regometer/outcome"
 )
 
-type object = map[string]any
-
-// parsed returns a result of JSON.
+// parsed returns a result of JSON. Its numbers are texts for Go.
 func parsed(t *testing.T, text string) (result any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &result); err != nil {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&result); err != nil {
 		t.Fatal(err)
 	}
 	return result
@@ -66,23 +66,20 @@ func TestDenyPaths(t *testing.T) {
 		"main/deny": true, "k8s/violation": true, "deny": true, "deny/x": false, "main/denyx": false, "main/not_deny": false, "": false,
 	} {
 		verdict := (*verdicts.Set)(nil).Of(path)
-		for _, test := range []struct {
-			result      any
-			deny, usual outcome.Outcome
-		}{
-			{true, outcome.Denied, outcome.Allowed},
-			{[]any{}, outcome.Allowed, outcome.Neither},
-			{[]any{"no"}, outcome.Denied, outcome.Neither},
-			{object{"no": true}, outcome.Denied, outcome.Neither},
-			{object{"allow": true}, outcome.Allowed, outcome.Allowed}, // a package of this name
-			{nil, outcome.Neither, outcome.Neither},
+		for text, outcomes := range map[string][2]outcome.Outcome{ // of a path that ends so, and of others
+			`true`:           {outcome.Denied, outcome.Allowed},
+			`[]`:             {outcome.Allowed, outcome.Neither},
+			`["no"]`:         {outcome.Denied, outcome.Neither},
+			`{"no":true}`:    {outcome.Denied, outcome.Neither},
+			`{"allow":true}`: {outcome.Allowed, outcome.Allowed}, // a package of this name
+			`null`:           {outcome.Neither, outcome.Neither},
 		} {
-			want := test.usual
+			want := outcomes[1]
 			if deny {
-				want = test.deny
+				want = outcomes[0]
 			}
-			if got := verdict.Outcome(test.result); got != want {
-				t.Errorf("%s, %v: the outcome is %v, want %v", path, test.result, got, want)
+			if got := verdict.Outcome(parsed(t, text)); got != want {
+				t.Errorf("%s, %s: the outcome is %v, want %v", path, text, got, want)
 			}
 		}
 	}
@@ -91,40 +88,25 @@ func TestDenyPaths(t *testing.T) {
 func TestVerdictRules(t *testing.T) {
 	t.Parallel()
 	const allowed, denied, other = outcome.Allowed, outcome.Denied, outcome.Neither
-	for _, test := range []struct {
-		rule   string
-		result any
-		want   outcome.Outcome
-	}{
-		{"result.granted", object{"granted": true, "allow": false}, allowed},
-		{"result.granted", object{"granted": false}, denied},
-		{"result.granted", object{"allow": true}, other},
-		{"result.granted", object{"granted": []any{"x"}}, other},
-		{"result.granted", true, other},
-		{"result.a.b", object{"a": object{"b": true}}, allowed},
-		{"result", false, denied},
-		{"not result", true, denied},
-		{"not result", []any{}, allowed},
-		{" not  result.reasons ", object{"reasons": []any{"x"}}, denied},
-		{"not result.reasons", object{"reasons": []any{}}, allowed},
-		{"not result.reasons", object{"reasons": ""}, allowed},
-		{"not result.reasons", object{"reasons": json.Number("5")}, other},
-		{"not result.reasons", object{}, other},
-		{`result.effect == "allow"`, object{"effect": "allow"}, allowed},
-		{`result.effect=="allow"`, object{"effect": "deny"}, denied},
-		{`result.effect == "allow"`, object{"effect": true}, other},
-		{`result.effect == "allow"`, object{"effect": []any{}}, other},
-		{`result == "a == \"b\""`, `a == "b"`, allowed},
-		{`not result.effect == "deny"`, object{"effect": "deny"}, denied},
-		{`not result.effect == "deny"`, object{"effect": "x"}, allowed},
+	for rule, results := range map[string]map[string]outcome.Outcome{
+		"result.granted":                {`{"granted":true,"allow":false}`: allowed, `{"granted":false}`: denied, `{"allow":true}`: other, `{"granted":["x"]}`: other, `true`: other},
+		"result.a.b":                    {`{"a":{"b":true}}`: allowed},
+		"result":                        {`false`: denied},
+		"not result":                    {`true`: denied, `[]`: allowed},
+		" not  result.reasons ":         {`{"reasons":["x"]}`: denied, `{"reasons":[]}`: allowed, `{"reasons":""}`: allowed, `{"reasons":5}`: other, `{}`: other},
+		`result.effect=="allow"`:        {`{"effect":"allow"}`: allowed, `{"effect":"deny"}`: denied, `{"effect":true}`: other, `{"effect":[]}`: other},
+		`result == "a == \"b\""`:        {`"a == \"b\""`: allowed},
+		`not result.effect  == "deny" `: {`{"effect":"deny"}`: denied, `{"effect":"x"}`: allowed},
 	} {
-		verdicts, err := verdicts.New(map[string]string{"a/b": test.rule})
+		verdicts, err := verdicts.New(map[string]string{"a/b": rule})
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if got := verdicts.Of("a/b").Outcome(test.result); got != test.want {
-			t.Errorf("%s of %v: the outcome is %v, want %v", test.rule, test.result, got, test.want)
+		for text, want := range results {
+			if got := verdicts.Of("a/b").Outcome(parsed(t, text)); got != want {
+				t.Errorf("%s of %s: the outcome is %v, want %v", rule, text, got, want)
+			}
 		}
 	}
 	for _, rule := range []string{
