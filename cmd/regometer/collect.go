@@ -33,7 +33,7 @@ type collectOptions struct {
 	policies              []string
 	token, cert, key, ca  string
 	body, event           int64
-	profile               string
+	profile               float64 // a share of one processor
 	timeout               time.Duration
 }
 
@@ -81,7 +81,7 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 				return errors.New("--tls-cert and --tls-key belong together, and --tls-ca needs both")
 			case o.forward == "" && cmd.Flags().Changed("forward-timeout"):
 				return errors.New("--forward-timeout needs --forward")
-			case o.profile != "" && len(o.policies)+len(o.config) == 0:
+			case o.profile != 0 && len(o.policies)+len(o.config) == 0:
 				return errNoProfilePolicy
 			case slices.Contains(o.policies, ""):
 				return errors.New("--policy is empty")
@@ -104,7 +104,15 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; can be repeated")
 	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`, or to the service with this name in --config; without it, bodies are dropped after they are counted")
 	flags.DurationVar(&o.timeout, "forward-timeout", collect.DefaultTimeout, "longest `time` for the target's answer; for more than 8s, give the service in OPA's configuration a response_header_timeout_seconds (default 10) that is 2s longer than it")
-	flags.StringVar(&o.profile, "profile", "", "evaluate a sample of the decisions again, with at most this `share` of one processor, such as 2%, and tell on /debug/pprof/rego which rules take the time")
+	flags.Func("profile", "evaluate a sample of the decisions again, with at most this `share` of one processor, such as 2%, and tell on /debug/pprof/rego which rules take the time", func(text string) error {
+		number, isPercent := strings.CutSuffix(text, "%")
+		percent, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if !isPercent || err != nil || !(percent > 0 && percent <= 100) {
+			return errors.New("write a percentage, such as 2%")
+		}
+		o.profile = percent / 100
+		return nil
+	})
 	flags.StringVar(&o.token, "token-file", "", "`file` with the bearer token that every request except /health must have")
 	flags.StringVar(&o.cert, "tls-cert", "", "`file` with the server's certificate")
 	flags.StringVar(&o.key, "tls-key", "", "`file` with the key of this certificate")
@@ -144,7 +152,7 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		}
 	}
 	var live *replay.Live
-	if o.profile != "" {
+	if o.profile != 0 {
 		if len(o.policies)+len(opa.Bundles) == 0 {
 			return errNoProfilePolicy
 		}
@@ -217,11 +225,6 @@ var errNoProfilePolicy = errors.New("--profile needs a policy: name it with --po
 
 // newLive returns a live profile, by this program in a process of its own.
 func newLive(o *collectOptions, log *slog.Logger) (*replay.Live, error) {
-	number, isPercent := strings.CutSuffix(o.profile, "%")
-	percent, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if !isPercent || err != nil || !(percent > 0 && percent <= 100) {
-		return nil, fmt.Errorf("invalid share %q: write a percentage, such as 2%%", o.profile)
-	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -230,7 +233,7 @@ func newLive(o *collectOptions, log *slog.Logger) (*replay.Live, error) {
 	for _, p := range o.policies {
 		command = append(command, "--policy", p)
 	}
-	return replay.NewLive(percent/100, log, command...), nil
+	return replay.NewLive(o.profile, log, command...), nil
 }
 
 // newLiveCommand returns the command that the collector calls.

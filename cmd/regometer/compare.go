@@ -42,8 +42,10 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
   regometer compare --fail-on 'denied>+5pp' --fail-on 'allowed@httpapi/authz<-5pp' before/ after/
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
   regometer compare --path httpapi --format markdown before after`,
-		Args: cobra.ExactArgs(2),
 		PreRunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("name two logs or saved reports, before and after, not %d", len(args))
+			}
 			if args[0] == "-" && args[1] == "-" {
 				return errors.New("standard input cannot be both sides: write one of them to a file")
 			}

@@ -27,7 +27,12 @@ says how many decisions several reports have.
 		Example: `  regometer merge monday.rgm tuesday.rgm
   regometer merge --format json hosts/*.rgm > report.json
   regometer merge --save week.rgm --top 5 days/*.rgm`,
-		Args: cobra.MinimumNArgs(1),
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("no saved reports: name files that regometer report --save wrote")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if unique {
 				return errSavedUnique

@@ -55,7 +55,7 @@ func NewForward(target string, opa config.Config, timeout time.Duration) (*Forwa
 	f.url, err = url.Parse(c.URL)
 	switch {
 	case err != nil || f.url.Hostname() == "" || f.url.Scheme != "http" && f.url.Scheme != "https":
-		return nil, fmt.Errorf("it is neither a URL such as https://logs.example.com, nor one of the services in --config: %q", manager.Services())
+		return nil, fmt.Errorf("it is neither a URL such as https://logs.example.com, nor a service in --config, which has %s", cmp.Or(strings.Join(slices.Sorted(slices.Values(manager.Services())), ", "), "none"))
 	case f.url.User != nil:
 		return nil, errors.New("the URL has credentials: write them as credentials of a service in --config, and name this service")
 	case strings.ContainsAny(c.URL, "?#"):
