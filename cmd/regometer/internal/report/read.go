@@ -72,6 +72,7 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
+			w.sum.sample.fit()
 		})
 	}
 	for _, in := range r.inputs {
@@ -95,7 +96,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 		all.inputs.merge(in.sum())
 	}
 	all.inputs.Files, all.inputs.Bytes = int64(len(r.inputs)), r.bytes.Load()
-	all.sample.fit()
 	all.largest.compress()
 	all.interrupted, all.options = whole.Err() != nil, &o
 	return all, nil
