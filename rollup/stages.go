@@ -76,7 +76,7 @@ func keepByPath(t stages.Table, names []string) error {
 		at := slices.IndexFunc(t.Stages, func(m *stages.Metric) bool { return m.Name == name })
 		switch {
 		case at < 0:
-			return fmt.Errorf("rollup: PathStages[%d]: %q is not in the table of stages: use one of its names, or add a Stage", i, name)
+			return fmt.Errorf("rollup: PathStages[%d]: %q is not in the table of stages: use one of its names, or add it to the stages", i, name)
 		case t.Stages[at].PathIndex >= 0:
 			return fmt.Errorf("rollup: PathStages[%d]: stage %q is listed twice: remove one", i, name)
 		}

@@ -89,7 +89,17 @@ func decode(text []byte, into any) error {
 	if err == nil {
 		return nil
 	}
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		is, _, _ := strings.Cut(wrong.Value, " ") // the number
+		return fmt.Errorf("%sthe value must be %s, not %s", strings.TrimPrefix(wrong.Field+": ", ": "), jsonTypes[wrong.Type.Kind().String()], jsonTypes[is])
+	}
 	return errors.New(strings.Replace(err.Error(), "json: unknown field", "unknown key", 1))
+}
+
+// jsonTypes are the types of JSON, by the names of those of Go and of package json.
+var jsonTypes = map[string]string{
+	"bool": "true or false", "string": "a string", "number": "a number", "array": "a list", "object": "an object",
+	"int": "a whole number", "float64": "a number", "slice": "a list", "map": "an object", "struct": "an object",
 }
 
 // UnmarshalJSON implements json.Unmarshaler. The text may also be true or false,
@@ -189,7 +199,9 @@ func (c *settings) checkSize() error {
 	}
 	series, err := prom.MaxSeries(c.rollupOptions())
 	if err != nil {
-		return fmt.Errorf("%s: %w", configPath, err)
+		option, why, _ := strings.Cut(strings.TrimPrefix(err.Error(), "rollup: "), ":")
+		option = strings.NewReplacer("PathStages", "path_stages", "Stages", "stages", "Counters", "counters").Replace(option)
+		return fmt.Errorf("%s.%s:%s", configPath, option, why)
 	}
 	if series += ownSeries + maxRevisions; series > c.MaxSeries {
 		return fmt.Errorf("%s: max_series is %d, but with max_paths %d, these path_stages and %d classic_buckets there can be %d series: "+
