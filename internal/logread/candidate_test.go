@@ -110,6 +110,7 @@ func TestTable(t *testing.T) {
 		"decision_id,path,input\nd,p,\"" + strings.ReplaceAll(full, `"`, `""`) + "\"\ne,\"p\nf,q,\n":                                    "p hidden; q hidden; invalid_json at 3; no_metrics at 2; no_metrics at 4",
 		"decision_id,path,result,error,metrics,req_id\nd,p,True,NULL,{},1\ne,-,\\N,null,{},2\nNULL,NULL,true,,{},3\n":                   "p allowed; (data) undefined; unknown_form at 4",
 		"path,result,metrics,labels\n<null>,f,{},{}\nNULL,t,{},{}\nNULL,,{},{}\nNaN,\\N,{},{}\nnil,nil,{},{}\n":                         "(data) denied; (data) allowed; NULL hidden; NaN hidden; (data) hidden", // of a client
+		"opa.decision_id,opa.path,opa.error,opa.result,opa.metrics\nd,None,None,True,{}\n":                                              "(data) allowed",
 		"decision_id,path,error,result.allow,metrics\nd,p,#N/A,True,{}\ne,q,nan,False,{}\n":                                             "p allowed; q denied",
 		"opa-1  | path,decision_id,metrics\nopa-1  | p,d,{}\nopa-1  | q,e,{}\n":                                                         "unknown_form at 2; unknown_form at 3",
 		// What is cut tells nothing, and neither does a column that is not there.

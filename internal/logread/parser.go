@@ -341,14 +341,14 @@ func (p *parser) text(f field) []byte {
 }
 
 // isEvent reports whether the object is an event: it has a decision id and at
-// least one other field of events, or metrics, a path or a query, which may be
-// null, and either labels or the message of OPA's decision logs. An answer of
-// OPA's API is none.
+// least one other field of events, or metrics, a path or a query, and either
+// labels or the message of OPA's decision logs. A path or query may be null. An
+// answer of OPA's API is none.
 func (p *parser) isEvent() bool {
-	const target, named = 1<<fieldPath | 1<<fieldQuery, 1<<fieldPath | 1<<fieldQuery | 1<<fieldLabels
+	const target = 1<<fieldPath | 1<<fieldQuery
 	const others = 1<<fieldData - 1 - 1<<fieldDecisionID - 1<<fieldResult - 1<<fieldMetrics // which no answer of OPA's API has
 	isEvent := p.has(fieldMetrics) && p.seen&target != 0 && p.present&(1<<fieldLabels|1<<fieldMsg) != 0 ||
-		p.has(fieldDecisionID) && (p.present&named != 0 || p.has(fieldMetrics) && !p.has(fieldResult) && p.present&others != 0)
+		p.has(fieldDecisionID) && (p.seen&target != 0 || p.has(fieldLabels) || p.has(fieldMetrics) && !p.has(fieldResult) && p.present&others != 0)
 	// A list of several ids is of a summary, and an object of columns or types.
 	return isEvent && !p.begins(fieldDecisionID, '[') && !p.begins(fieldDecisionID, '{') && !p.hasOtherMessage()
 }

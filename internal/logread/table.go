@@ -24,6 +24,7 @@ type table struct {
 	names    [][]byte
 	comma    byte
 	outer    []byte // what is before the event's names
+	path     int    // the path's column, or -1
 	padded   bool   // blanks make columns of one width
 	lacks    bool   // no column has the result, or none the error: a missing result is unknown, not undefined
 	isBehind bool   // a prefix is before each line, and so in the first cell
@@ -63,10 +64,11 @@ func tableOf(line []byte) *table {
 			hasMetrics = hasMetrics || f == fieldMetrics || head == 0
 			hasTarget = hasTarget || f == fieldPath || f == fieldQuery
 		}
+		t.path = slices.IndexFunc(t.names, func(name []byte) bool { return string(name) == string(t.outer)+"path" })
 		all := bytes.Join(t.names, newline)
 		t.lacks = !bytes.Contains(all, []byte("result")) || !bytes.Contains(all, []byte("error"))
 		if len(t.names) > 1 && (hasID || hasMetrics && hasTarget) {
-			at := bytes.LastIndexFunc(t.names[0], unicode.IsSpace) // kept by no trimming
+			at := bytes.LastIndexFunc(t.names[0], unicode.IsSpace) // which is behind a prefix
 			t.isBehind = at >= 0 && fieldOf(t.names[0][at+1:]) < fieldData
 			return t
 		}
@@ -100,7 +102,7 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 	cells = cells[:min(len(cells), len(t.names))]
 	var null []byte // in another column than the path
 	for i, cell := range cells {
-		if fieldOf(t.names[i]) != fieldPath && slices.Contains(nulls, string(cell)) {
+		if i != t.path && slices.Contains(nulls, string(cell)) {
 			null = cell
 		}
 	}
@@ -109,7 +111,7 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 		if t.padded {
 			cell = bytes.TrimSpace(cell)
 		}
-		isPath := fieldOf(name) == fieldPath
+		isPath := i == t.path
 		// A client may ask for a path NULL or None.
 		isNull := slices.Contains(nulls, string(cell)) && (!isPath || null == nil || bytes.Equal(cell, null) || len(cell) == 0 || cell[0] < 'A')
 		if isNull && isPath {
@@ -132,7 +134,7 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 
 // plainValue returns the value in a cell as OPA writes it.
 func plainValue(name, cell []byte) []byte {
-	if yes, err := strconv.ParseBool(string(cell)); err == nil && bytes.HasPrefix(name, []byte("result")) && !isDigit(cell[0]) { // t, True
+	if yes, err := strconv.ParseBool(string(cell)); err == nil && bytes.Contains(name, []byte("result")) && !isDigit(cell[0]) { // t, True
 		return strconv.AppendBool(nil, yes)
 	}
 	if grouped.Match(cell) { // Kibana
