@@ -60,10 +60,7 @@ func (r *Report) Checks([]string) (all []output.Check) {
 		const rounding = 1e-9 // of the sum of weights
 		c := output.Check{Name: t.text, Failed: of == 0 || n > limit*(1+rounding)}
 		if c.Failed {
-			c.Texts = []string{fmt.Sprintf("%s of %s", count(n), text.Plural(uint64(math.Round(of)), "decision"))}
-			if !r.All {
-				c.Texts[0] += " (estimated from the sample)"
-			}
+			c.Texts = []string{fmt.Sprintf("%s of %s%s", count(n), text.Plural(uint64(math.Round(of)), "decision"), r.ofSample(" (estimated from the sample)"))}
 		}
 		if t.kind != verdictNames[apart] && t.kind != verdictNames[notRepeatable] && r.Equal+r.Changed == 0 {
 			c.Failed, c.Texts = true, []string{"no decision could be compared"}

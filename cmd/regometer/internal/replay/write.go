@@ -42,8 +42,14 @@ func (r *Report) Write(w output.Writer, top int) {
 		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
 			duration(p.Replayed.Median), duration(p.Logged.Median), duration(p.Replayed.P99), duration(p.Logged.P99))
 	}
-	show("Results"+r.scope(), paths)
-	show("Decisions that are not equal", r.differences())
+	show("Results"+r.ofSample(inSample), paths)
+	differences, examples := r.differences()
+	show("Decisions that are not equal", differences)
+	for _, x := range text.First(examples, top) {
+		if x.Input != "" { // which no cell has room for
+			w.Item(x.ID, "The input of this decision:", x.Input)
+		}
+	}
 	if r.Times != nil {
 		show("Evaluations with the policy before and after", r.Times.StageTable(0))
 	}
@@ -63,14 +69,14 @@ func (r *Report) Write(w output.Writer, top int) {
 	for _, x := range p.Unreached {
 		never.Add(x.Name, x.place())
 	}
-	show(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.scope(), text.Count(len(p.Unreached))), never)
+	show(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.ofSample(inSample), text.Count(len(p.Unreached))), never)
 }
 
-// differences returns examples of the decisions that are not equal. Those that
-// changed come first.
-func (r *Report) differences() *text.Table {
+// differences returns examples of the decisions that are not equal, as a table
+// too. Those that changed come first.
+func (r *Report) differences() (t *text.Table, all []Example) {
 	const few = 3 // examples of a kind and a path
-	t := text.NewTable(4, "place", "decision", "path", "difference")
+	t = text.NewTable(4, "place", "decision", "path", "difference")
 	for _, changes := range []bool{true, false} {
 		for _, p := range r.Paths {
 			for i, x := range p.Examples { // sorted by kind
@@ -78,13 +84,11 @@ func (r *Report) differences() *text.Table {
 					continue
 				}
 				t.Add(fmt.Sprintf("%s:%d", x.Place.File, x.Place.Line), x.ID, p.Path, x.Kind)
-				if x.Input != "" {
-					t.Add(x.Input, "", "", "")
-				}
+				all = append(all, x)
 			}
 		}
 	}
-	return t
+	return t, all
 }
 
 // place writes a place in a policy, with the last two parts of its file's path.
@@ -132,13 +136,16 @@ func (r *Results) kinds() []string {
 	})
 }
 
-// scope says that something comes from a sample.
-func (r *Report) scope() string {
+// ofSample returns what is to say of a sample, or "" if all decisions were
+// evaluated.
+func (r *Report) ofSample(said string) string {
 	if r.All {
 		return ""
 	}
-	return " in the sample"
+	return said
 }
+
+const inSample = " in the sample"
 
 // summary says in paragraphs how many decisions are equal.
 func (r *Report) summary() (said []string) {
@@ -153,12 +160,8 @@ func (r *Report) summary() (said []string) {
 		}
 		return []string{"Nothing was replayed, because " + why}
 	}
-	sample := ", a sample that stands for all"
-	if r.All {
-		sample = ""
-	}
 	said = append(said, fmt.Sprintf("Of %s, %s evaluated again%s: %s equal, %s changed, %s apart, %s not repeatable.%s", text.Plural(r.Logged, "decision"),
-		text.Count(r.Decisions), sample, text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable), unread))
+		text.Count(r.Decisions), r.ofSample(", a sample that stands for all"), text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable), unread))
 	for _, what := range []string{"Changed", "Not compared"} {
 		var list []string
 		for _, kind := range r.kinds() {

@@ -92,8 +92,11 @@ func TestDifferences(t *testing.T) {
 	}
 	log.WriteString(event(30, "p/allow", `"input":{"x":2},"result":false`))
 	kinds := ""
-	for _, row := range replayed(t, log.String(), Options{Policy: p}).differences().Rows {
-		kinds += row[3] + "\n"
+	table, examples := replayed(t, log.String(), Options{Policy: p}).differences()
+	for i, row := range table.Rows {
+		if kinds += row[3] + "\n"; row[1] != examples[i].ID {
+			t.Errorf("row %v has example %+v", row, examples[i])
+		}
 	}
 	if want := strings.Repeat("allowed-to-denied\n", 3) + "denied-to-allowed\n" + strings.Repeat("no input in the log\n", 3) + strings.Repeat("uuid.rfc4122 without a logged answer\n", 3); kinds != want {
 		t.Errorf("got\n%s\nwant\n%s", kinds, want)
