@@ -73,6 +73,8 @@ const (
 	inside
 )
 
+// sidesOf returns the side of each decision. The events of c must be those of its
+// subject.
 func (s *scan) sidesOf(c *cluster) []side {
 	sides := make([]side, len(s.events))
 	for i := range s.events {
