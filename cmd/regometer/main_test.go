@@ -62,6 +62,7 @@ func TestCalls(t *testing.T) {
 		{"report no-such.log", exitFailure, "no-such.log: no such file"},
 		{"report --by colour EMPTY", exitUsage, `unknown grouping "colour": use path, bundle,`},
 		{"report --since tomorrow EMPTY", exitUsage, "or 90m for 90 minutes ago"},
+		{"report --since 2999-01-01 EMPTY", exitUsage, "or 90m for 90 minutes ago"},
 		{"report --outcome app/main EMPTY", exitUsage, "write PATH=RULE"},
 		{"report EMPTY", exitFailure, "there is no file in EMPTY"},
 		{"report TREE/go.mod", exitEmpty, "TREE/go.mod has no decision: it begins with: module"},

@@ -182,7 +182,8 @@ func timeFlag(to *time.Time) func(text string) error {
 			return nil
 		}
 		for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly} {
-			if *to, err = time.Parse(layout, text); err == nil {
+			// Nanoseconds since 1970 can have these years.
+			if *to, err = time.Parse(layout, text); err == nil && to.Year() >= 1678 && to.Year() <= 2261 {
 				return nil
 			}
 		}
