@@ -163,7 +163,6 @@ func (s *scan) setAgain() {
 	// By hash: an input with its path, and the index of the last event that has both.
 	last := make([]uint64, 2<<bits.Len(uint(len(s.events))))
 	clear(last) // see texts.put
-	n := 0
 	for i := range s.events {
 		e := &s.events[i]
 		if e.input == 0 {
@@ -174,13 +173,8 @@ func (s *scan) setAgain() {
 		for last[at] != 0 && uint32(last[at]>>32) != key {
 			at = (at + 1) & (len(last) - 1)
 		}
-		if e.again = last[at] != 0 && e.time-s.events[uint32(last[at])].time <= minute; e.again {
-			n++
-		}
+		e.again = last[at] != 0 && e.time-s.events[uint32(last[at])].time <= minute
 		last[at] = uint64(key)<<32 | uint64(i)
-	}
-	if n < scanHas { // too few for a cluster
-		return
 	}
 	began := make([]*event, len(s.values[ofPath])) // the first event of the client with a path
 	for n := range s.values[ofClient] {
