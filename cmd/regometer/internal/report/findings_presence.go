@@ -88,16 +88,15 @@ func (s *scan) findMissing(r *Report) (f Finding) {
 		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.Last), listed(missing, func(x Member) string {
 			return fmt.Sprintf("%s%s (last decision %s UTC)", name(x.Name), r.servers.idOf(x.Name), at(x.Last))
 		}))
-	// A server that was added for a while, such as a canary, leaves as many as
-	// before, and so does one in whose place others began later.
+	// As many are left as before a server that was added for a while, such as a
+	// canary, or as there were when a server ended in whose place others began later.
 	count := func(from, to int64) int {
 		return len(slices.DeleteFunc(slices.Clone(list), func(o Member) bool { return o.First >= to || o.Last < from }))
 	}
-	left := count(r.To-int64(silentLeast), r.To+1)
-	began := func(x Member) bool { return x.First-r.From >= int64(silentLeast) }
-	comeAndGo := len(slices.DeleteFunc(slices.Clone(list), func(x Member) bool { return !began(x) || r.To-x.Last < int64(silentLeast) })) >= 3
+	left, early := count(r.To-int64(silentLeast), r.To+1), r.From+int64(silentLeast)
+	comeAndGo := len(slices.DeleteFunc(slices.Clone(list), func(x Member) bool { return x.First < early || r.To-x.Last < int64(silentLeast) })) >= 3
 	unusual := func(x Member) bool {
-		return count(x.Last, x.Last+1) > left && (!began(x) || !comeAndGo && count(x.First-int64(replacedWithin), x.First) > left)
+		return count(x.Last, x.Last+1) > left && count(x.First-int64(replacedWithin), max(x.First, early)) > left && (x.First < early || !comeAndGo)
 	}
 	after, before := s.from(x.Last+1), s.from(2*x.Last-r.To)
 	fewer := float64(len(s.events)-after) < fewerShare*float64(after-before) && x.Last-x.First > r.To-x.Last

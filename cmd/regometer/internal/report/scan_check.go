@@ -54,7 +54,7 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	}
 	size := max(1, (len(in)+len(out))/scanSlices)
 	p, effect := contrast.Parts(slicesOf(out, size, c.out.rate()), slicesOf(in, size, c.out.rate()))
-	if p > contrast.Error/scanTests || c.kind != shifted || c.outcome > outcome.Neither || !c.timed() {
+	if p > contrast.Error/scanTests || c.kind != shifted || c.outcome > outcome.Neither || !c.timed() && c.subject[ofRevision] == anyName {
 		return p <= contrast.Error/scanTests
 	}
 	// What people ask for comes in runs, so the likelihood of a cluster that was
@@ -90,19 +90,23 @@ func (s *scan) sidesOf(c *cluster) []side {
 	return sides
 }
 
+// outside returns the side with which a cluster is compared.
+func (c *cluster) outside() side {
+	if c.timed() {
+		return before
+	}
+	return peer
+}
+
 // split returns the excess of the decisions in a cluster, and of those with
 // which it is compared: its subject at other times, or else its parent.
 func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
-	outside := peer
-	if c.timed() {
-		outside = before
-	}
 	for i, x := range excess {
 		switch {
 		case math.IsNaN(x):
 		case sides[i] == inside:
 			in = append(in, x)
-		case sides[i] == outside:
+		case sides[i] == c.outside():
 			out = append(out, x)
 		}
 	}
@@ -114,24 +118,28 @@ func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
 // counts as one (Liang and Zeger 1986), and so does a client that asks at no other
 // time. If a client has most decisions at all times, its own outcomes must change.
 func (s *scan) isOfMany(c *cluster, in, out, excess []float64, sides []side) bool {
-	n, both, rise := [...]int{before: len(out), inside: len(in)}, mean(slices.Concat(in, out)), mean(in)-mean(out)
+	outside := c.outside()
+	both, rise := mean(slices.Concat(in, out)), mean(in)-mean(out)
 	bursts, width := map[[3]int]float64{}, (c.last-c.first)/burstParts+1
 	clients := make([][inside + 1]average, len(s.values[ofClient])) // by side
 	for i, x := range excess {
 		clients[s.events[i].names[ofClient]][sides[i]].add(x)
 	}
 	for _, of := range clients {
-		if a, b := of[inside], of[before]; 2*a.n > float64(len(in)) && 2*b.n > float64(len(out)) {
+		if a, b := of[inside], of[outside]; 2*a.n > float64(len(in)) && 2*b.n > float64(len(out)) {
 			return a.sum/a.n-b.sum/b.n >= rise/2
 		}
 	}
 	for i, x := range excess {
-		if at := sides[i]; at >= before && !math.IsNaN(x) {
-			client, part := int(s.events[i].names[ofClient]), i/width
-			if clients[client][before].n == 0 {
-				part = 0
-			}
-			bursts[[3]int{int(at), client, part}] += (x - both) / float64(n[at])
+		client, part, n := int(s.events[i].names[ofClient]), i/width, len(in)
+		if clients[client][outside].n == 0 {
+			part = 0
+		}
+		if sides[i] == outside {
+			n = len(out)
+		}
+		if (sides[i] == inside || sides[i] == outside) && !math.IsNaN(x) {
+			bursts[[3]int{int(sides[i]), client, part}] += (x - both) / float64(n)
 		}
 	}
 	square := 0.0
