@@ -222,7 +222,7 @@ var healthyScenes = []struct {
 		s.span = 20 * time.Minute
 		s.restarts(r, false, 1, 0.3+0.4*r.Float64())
 	}},
-	{"servers of teams, with paths of their own", func(s *scene, r *rand.Rand) {
+	{"servers of teams, with paths of their own", func(s *scene, _ *rand.Rand) {
 		s.clients = 3
 		s.before = func(_ *rand.Rand, d *decision) {
 			n := int(d.id[0] % uint64(len(s.paths)))

@@ -127,7 +127,8 @@ func (s *scan) isOfMany(c *cluster, in, out, excess []float64, sides []side) boo
 	}
 	for _, of := range clients {
 		if a, b := of[inside], of[outside]; 2*a.n > float64(len(in)) && 2*b.n > float64(len(out)) {
-			return a.sum/a.n-b.sum/b.n >= rise/2
+			p := c.in.plus(c.out).rate()
+			return a.sum/a.n-b.sum/b.n >= max(rise/2, burstLeast*math.Sqrt(p*(1-p)*(1/a.n+1/b.n)))
 		}
 	}
 	for i, x := range excess {
