@@ -34,6 +34,8 @@ func (s *scan) starts(r *Report, c *cluster) bool {
 	cached := map[query]int32{}                                 // with the revision, plus 1
 	begins, decisions := map[query]int64{}, map[query]float64{} // of each server with a revision
 	n, first, queries, all, soon := 0, 0, 0, 0, 0
+	servers := c.subject // with all paths
+	servers[ofPath] = anyName
 	for i := range s.events[:c.last+1] {
 		e := &s.events[i]
 		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]+1
@@ -44,22 +46,22 @@ func (s *scan) starts(r *Report, c *cluster) bool {
 			}
 		}
 		decisions[server] += 1 / s.share
-		if i < c.first {
+		if i < c.first-(c.last-c.first)/4 { // a compilation may not be slow
 			continue
 		}
-		if c.subject.has(e) && c.of(e) == 1 {
+		if c.has(i, e) && c.of(e) == 1 {
 			if all++; decisions[server] <= startDecisions || e.time-begins[server] <= int64(startLong) {
 				soon++
 			}
 		}
-		if _, ok := cached[q]; !ok && c.subject.has(e) {
+		if _, ok := cached[q]; !ok && servers.has(e) {
 			queries++
 		}
 		if cached[q] != own { // the server's cache became empty
 			cached[q] = 0
 		}
 		if e.parts[ofCompile] > 0 {
-			if c.subject.has(e) {
+			if servers.has(e) {
 				if n++; cached[q] == 0 {
 					first++
 				}
@@ -70,8 +72,9 @@ func (s *scan) starts(r *Report, c *cluster) bool {
 	if once := n <= 2*first && n >= c.in.has/4; once || c.kind == compiled {
 		return once
 	}
+	compiles := n <= 2*first && first > 0 && 2*float64(first) >= s.share*float64(queries) // the sample has a share of them
 	short := s.events[c.last].time-s.events[c.first].time <= int64(startLong)
-	return float64(soon) >= startShare*float64(all) || short && n <= 2*first && float64(first) >= startShare*float64(queries)
+	return short && compiles || float64(soon) >= startShare*float64(all)
 }
 
 // busy returns how many times as many decisions came in the times of a cluster
