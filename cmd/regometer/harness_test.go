@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), isCommand+"=1", "REGOMETER_CACHE="+t.TempDir(), "GOGC=") // as users run it
+	cmd.Env = append(os.Environ(), isCommand+"=1", "GOGC=", "REGOMETER_CACHE="+t.TempDir()) // GOGC as users have it
 	return cmd
 }
 
