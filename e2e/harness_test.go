@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -229,12 +230,19 @@ func (p *process) Words(t *testing.T) string {
 	return words.String()
 }
 
-// freeAddress returns an address on which no process listens.
+// freeAddress returns an address on which no process listens. Systems give out
+// higher ports, so no other process gets this one before the caller listens.
 func freeAddress(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var err error
+	for range 100 {
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(10_000))); err == nil {
+			defer listener.Close()
+			return listener.Addr().String()
+		}
+	}
 	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
+	return ""
 }
 
 // client makes all requests.
