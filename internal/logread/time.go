@@ -54,8 +54,7 @@ func epoch(number []byte) (ns int64, ok bool) {
 		power /= 1000
 	}
 	ns, _, fits := decimal(number, power)
-	_, inRange := nanoseconds(time.Unix(0, ns).UTC())
-	return ns, ok && fits && inRange && n >= 1e8
+	return ns, ok && fits && n >= 1e8 && time.Unix(0, ns).UTC().Year() <= 2261
 }
 
 // findTime returns the time of an event. Without a valid timestamp, it is the

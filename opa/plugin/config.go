@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,8 +91,8 @@ func decode(text []byte, into any) error {
 		return nil
 	}
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-		is, _, _ := strings.Cut(wrong.Value, " ") // the number
-		return fmt.Errorf("%sthe value must be %s, not %s", strings.TrimPrefix(wrong.Field+": ", ": "), jsonTypes[wrong.Type.Kind().String()], jsonTypes[is])
+		is, number, _ := strings.Cut(wrong.Value, " ")
+		return fmt.Errorf("%sthe value must be %s, not %s", strings.TrimPrefix(wrong.Field+": ", ": "), jsonTypes[wrong.Type.Kind().String()], cmp.Or(number, jsonTypes[is]))
 	}
 	return errors.New(strings.Replace(err.Error(), "json: unknown field", "unknown key", 1))
 }
@@ -110,7 +111,7 @@ func (p *paths) UnmarshalJSON(text []byte) error {
 	}
 	type fields paths // without this method
 	if err := decode(text, (*fields)(p)); err != nil {
-		return fmt.Errorf("paths: %w", err)
+		return errors.New("paths: " + strings.Replace(err.Error(), "must be an object", "must be true, false or an object", 1))
 	}
 	return nil
 }

@@ -58,8 +58,7 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 		return p <= contrast.Error/scanTests
 	}
 	// What people ask for comes in runs, so the likelihood of a cluster that was
-	// looked for counts as many decisions as one as their variance says (McCullagh
-	// 1983).
+	// searched for is divided by the design effect (McCullagh 1983).
 	return (c.score+c.price)/effect-c.price >= scanScore && (c.subject[ofClient] != anyName || s.isOfMany(c, in, out, excess, sides))
 }
 

@@ -55,7 +55,7 @@ type cluster struct {
 	first, last  int  // the first and the last of scan.events
 	begins, ends bool // after the first decision of the subject, before the last one
 	in, out      tally
-	score, price float64   // without the price of its names and ends, which is the other one
+	score, price float64   // the price of its names and ends, which is taken off the score
 	again        int       // how many others are like it, at other times
 	beside       []cluster // the same on other paths, or servers that also stayed
 	stays        bool      // it stayed as it was when the others changed, as findUnchanged says
