@@ -140,6 +140,10 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
+	if os.Getenv(replay.LiveVariable) != "" {
+		signal.Ignore(os.Interrupt) // the collector gets it too, and ends the input
+		return replay.Serve(cmd.Context(), o.policies, opa, cmd.InOrStdin(), os.Stdout)
+	}
 	options := collect.Options{Config: opa.Plugins["regometer"], Version: ownVersion(), MaxBody: o.body, MaxEvent: o.event, Log: log}
 	if o.token != "" {
 		if options.Token, err = collect.Token(o.token, failed); err != nil {
@@ -156,9 +160,11 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		if len(o.policies)+len(opa.Bundles) == 0 {
 			return errNoProfilePolicy
 		}
-		if live, err = newLive(o, log); err != nil {
+		program, err := os.Executable()
+		if err != nil {
 			return fmt.Errorf("--profile: %w", err)
 		}
+		live = replay.NewLive(o.profile, log, append([]string{program}, os.Args[1:]...)...)
 		options.Profiler = live
 	}
 	c, err := collect.New(options)
@@ -222,33 +228,3 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 }
 
 var errNoProfilePolicy = errors.New("--profile needs a policy: name it with --policy, or give --config the configuration of OPA with services and bundles")
-
-// newLive returns a live profile, by this program in a process of its own.
-func newLive(o *collectOptions, log *slog.Logger) (*replay.Live, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	command := []string{program, "live", "--config", o.config}
-	for _, p := range o.policies {
-		command = append(command, "--policy", p)
-	}
-	return replay.NewLive(o.profile, log, command...), nil
-}
-
-// newLiveCommand returns the command that the collector calls.
-func newLiveCommand() *cobra.Command {
-	var o collectOptions
-	cmd := &cobra.Command{Use: "live", Example: "  regometer live --policy policy/", Hidden: true, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		signal.Ignore(os.Interrupt) // the collector gets it too, and ends the input
-		opa, err := collect.ReadConfig(o.config)
-		if err != nil {
-			return err
-		}
-		load := func() (*replay.Policy, error) { return replay.Load(cmd.Context(), o.policies, opa, false) }
-		return replay.Serve(cmd.Context(), load, cmd.InOrStdin(), os.Stdout)
-	}}
-	cmd.Flags().StringVar(&o.config, "config", "", "")
-	cmd.Flags().StringArrayVar(&o.policies, "policy", nil, "")
-	return cmd
-}

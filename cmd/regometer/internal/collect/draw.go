@@ -30,58 +30,36 @@ const profilePath = "/debug/pprof/rego"
 // A Draw is a sample of events: each gets a number by chance, and those with the
 // greatest numbers stay.
 type Draw struct {
-	Seen  int     // events, without those that are too large
-	kept  []drawn // by falling number
-	bytes int
-	bar   uint64 // the greatest number that did not stay, or 0 if all did
+	Seen int // events, without those that are too large
+	Kept []Drawn
 }
 
-type drawn struct {
-	number uint64
-	text   []byte
+// Drawn is an event of a draw.
+type Drawn struct {
+	Number uint64
+	Text   []byte
 }
 
-// mostDrawn limits the events of a draw, mostBytes their bytes together, and
-// largest those of an event.
-const mostDrawn, mostBytes, largest = 100, 1 << 20, 256 << 10
+// mostDrawn limits the events of a draw, and largest the bytes of an event.
+const mostDrawn, largest = 10, 256 << 10
 
 func (d *Draw) add(event []byte) {
-	if d == nil || len(event) > largest {
-		return
-	}
-	d.Seen++
-	if number := 1 + rand.Uint64N(1<<63); number > d.bar {
-		d.insert(drawn{number, bytes.Clone(event)})
+	if d != nil && len(event) <= largest {
+		d.Merge(Draw{1, []Drawn{{rand.Uint64(), event}}})
 	}
 }
 
-// Merge adds another draw, which must not be used again.
+// Merge adds another draw.
 func (d *Draw) Merge(o Draw) {
 	d.Seen += o.Seen
-	d.bar = max(d.bar, o.bar)
-	for _, e := range append(o.kept, drawn{}) { // the last one does not stay
-		d.insert(e)
+	for _, e := range o.Kept {
+		at, _ := slices.BinarySearchFunc(d.Kept, e, func(a, b Drawn) int { return cmp.Compare(b.Number, a.Number) })
+		if at < mostDrawn {
+			e.Text = bytes.Clone(e.Text) // a reader uses it again
+			d.Kept = slices.Insert(d.Kept, at, e)
+			d.Kept = d.Kept[:min(len(d.Kept), mostDrawn)]
+		}
 	}
-}
-
-// insert adds an event, and takes out those that have no room.
-func (d *Draw) insert(e drawn) {
-	at, _ := slices.BinarySearchFunc(d.kept, e, func(a, b drawn) int { return cmp.Compare(b.number, a.number) })
-	d.kept = slices.Insert(d.kept, at, e)
-	d.bytes += len(e.text)
-	for n := len(d.kept) - 1; n >= 0 && (n >= mostDrawn || d.bytes > mostBytes || d.kept[n].number <= d.bar); n-- {
-		d.bar = max(d.bar, d.kept[n].number)
-		d.bytes -= len(d.kept[n].text)
-		d.kept = slices.Delete(d.kept, n, n+1)
-	}
-}
-
-// Events returns the events of the draw.
-func (d *Draw) Events() (all [][]byte) {
-	for _, e := range d.kept {
-		all = append(all, e.text)
-	}
-	return all
 }
 
 // newReader returns a reader of bodies.

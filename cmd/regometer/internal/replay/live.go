@@ -13,15 +13,16 @@ import (
 	"log/slog"
 	"net/http"
 	"net/rpc"
+	"os"
 	"os/exec"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/pprof/profile"
+	"github.com/open-policy-agent/opa/v1/config"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
@@ -42,19 +43,19 @@ type Live struct {
 	end     context.CancelFunc // ends the process
 }
 
-// batchSize limits the decisions of a call, and longestWait the time until the
-// process starts again.
-const batchSize, longestWait = 10, 5 * time.Minute
+// LiveVariable is the environment variable that the process of a live profile has.
+const LiveVariable = "REGOMETER_LIVE"
 
-// NewLive returns a live profile. The command calls [Serve].
+// longestWait limits the time until the process starts again.
+const longestWait = 5 * time.Minute
+
+// NewLive returns a live profile. The command, if it has [LiveVariable], calls
+// [Serve].
 func NewLive(share float64, log *slog.Logger, command ...string) *Live {
 	l := &Live{command: command, share: share, log: log, end: func() {}}
 	l.CounterVec = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "regometer_collect_replayed_decisions_total", Help: "Decisions of the sample that were evaluated again, by how the result compares with the log's.",
 	}, []string{"result"})
-	for _, name := range verdictNames {
-		l.WithLabelValues(name)
-	}
 	return l
 }
 
@@ -107,6 +108,7 @@ func (l *Live) run(ctx context.Context) (err error) {
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
 	cmd := exec.CommandContext(ctx, l.command[0], l.command[1:]...)
+	cmd.Env = append(os.Environ(), LiveVariable+"=1")
 	cmd.Stderr = slog.NewLogLogger(l.log.Handler(), slog.LevelError).Writer()
 	in, err := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
@@ -124,37 +126,35 @@ func (l *Live) run(ctx context.Context) (err error) {
 		kill()
 		err = cmp.Or(cmd.Wait(), err)
 	}()
-	var results map[string]uint64
-	if err := child.Call("Live.Evaluate", Batch{}, &results); err != nil { // which waits for the policy
+	if err := l.evaluate(child, collect.Draw{}); err != nil { // which waits for the policy
 		return err
 	}
 	for ctx.Err() == nil {
-		events, of := l.take()
-		for batch := range slices.Chunk(events, batchSize) {
-			begin := time.Now()
-			clear(results)
-			if err := child.Call("Live.Evaluate", Batch{batch, of}, &results); err != nil {
-				return err
-			}
-			for name, n := range results {
-				l.WithLabelValues(name).Add(float64(n))
-			}
-			sleep(ctx, l.rest(begin)) // The process has one thread for Go, and works only during a call.
+		l.mu.Lock()
+		draw := l.offered
+		l.offered = collect.Draw{}
+		l.mu.Unlock()
+		if draw.Seen == 0 {
+			sleep(ctx, 100*time.Millisecond)
+			continue
 		}
-		sleep(ctx, 100*time.Millisecond)
+		begin := time.Now()
+		if err := l.evaluate(child, draw); err != nil {
+			return err
+		}
+		sleep(ctx, l.rest(begin)) // The process has one thread for Go, and works only during a call.
 	}
 	return ctx.Err()
 }
 
-// take returns the events that were offered, and how many decisions each of them
-// stands for.
-func (l *Live) take() (events [][]byte, of float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	events = l.offered.Events()
-	of = float64(l.offered.Seen) / float64(max(1, len(events)))
-	l.offered = collect.Draw{}
-	return events, of
+// evaluate lets the process evaluate events, and counts the results.
+func (l *Live) evaluate(child *rpc.Client, d collect.Draw) error {
+	var results [len(verdictNames)]uint64
+	err := child.Call("Live.Evaluate", d, &results)
+	for v, n := range results {
+		l.WithLabelValues(verdictNames[v]).Add(float64(n))
+	}
+	return err
 }
 
 // ServeHTTP serves the profile since the start, or that of the next seconds.
@@ -184,12 +184,6 @@ type pipes struct {
 	io.WriteCloser
 }
 
-// A Batch is events of a log. Each stands for so many decisions.
-type Batch struct {
-	Events [][]byte
-	Of     float64
-}
-
 // A server is the process of a live profile.
 type server struct {
 	ctx    context.Context
@@ -201,10 +195,10 @@ type server struct {
 
 // Serve loads a policy and evaluates the decisions that a [Live] profile sends,
 // until in ends, ctx ends or an evaluation needs too much memory.
-func Serve(ctx context.Context, load func() (*Policy, error), in io.Reader, out io.WriteCloser) error {
+func Serve(ctx context.Context, policies []string, opa config.Config, in io.Reader, out io.WriteCloser) error {
 	runtime.GOMAXPROCS(1)
 	yield()
-	p, err := load()
+	p, err := Load(ctx, policies, opa, false)
 	if err != nil {
 		return err
 	}
@@ -230,24 +224,26 @@ func Serve(ctx context.Context, load func() (*Policy, error), in io.Reader, out 
 
 var errLiveMemory = fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20)
 
-// Evaluate evaluates a batch. It returns the number of decisions by result.
-func (s *server) Evaluate(b Batch, results *map[string]uint64) error {
+// Evaluate evaluates events, which stand for those that were seen. It returns the
+// number of decisions by result.
+func (s *server) Evaluate(d collect.Draw, results *[len(verdictNames)]uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	watched, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go watchMemory(watched, s.limit, func() { s.cancel(errLiveMemory) })
-	*results = map[string]uint64{}
 	reader := logread.NewReader(logread.Options{
 		Metric:  func([]byte) int32 { return 0 },
 		Problem: func(logread.Problem, int64) {}, // the collector counts them
 		Event: func(e *logread.Event) {
-			d := newDecision(e, 0, nil)
-			d.of = b.Of
-			(*results)[verdictNames[s.worker.replay(s.ctx, d).verdict]]++
+			x := newDecision(e, 0, nil)
+			x.of = float64(d.Seen) / float64(len(d.Kept))
+			results[s.worker.replay(s.ctx, x).verdict]++
 		},
 	})
-	reader.Close(bytes.Join(b.Events, []byte("\n")))
+	for _, e := range d.Kept {
+		reader.Read(append(e.Text, '\n'))
+	}
 	return nil
 }
 

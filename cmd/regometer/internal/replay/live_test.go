@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"github.com/open-policy-agent/opa/v1/config"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
@@ -30,7 +31,7 @@ func TestLiveProcess(t *testing.T) {
 	if dir == "" {
 		t.Skip("it runs in TestLive")
 	}
-	if err := Serve(context.Background(), func() (*Policy, error) { return loaded(dir), nil }, os.Stdin, os.Stdout); err != nil {
+	if err := Serve(context.Background(), []string{dir}, config.Config{}, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -139,7 +140,7 @@ func TestLive(t *testing.T) {
 	}
 	noError(os.WriteFile(dir+"/p.rego", []byte(usual+"huge := count([x | some x in numbers.range(1, 10000000)])\n"), 0o600))
 	until(t, "it does not start again", func() bool { _, rules := ask(""); return strings.Contains(rules, "data.p.name ") })
-	until(t, "the sample does not stand for all", func() bool { // 5,000 decisions, by a sample of 100
+	until(t, "the sample does not stand for all", func() bool { // 5,000 decisions, by a sample of 10
 		_, rules := ask("")
 		_, rules, _ = strings.Cut(rules, "data.p.name ")
 		evaluations := 0
