@@ -4,7 +4,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -47,8 +46,8 @@ type preparedQuery struct {
 
 // An answer is what an evaluation came to.
 type answer struct {
-	value ast.Value // nil if it is undefined
-	err   error
+	value ast.Value     // nil if it is undefined
+	code  string        // of the error, or ""
 	took  time.Duration // the evaluation
 	// failed says that a built-in function failed.
 	failed bool
@@ -59,19 +58,19 @@ type answer struct {
 	lacks                      string // of the query
 }
 
-// errTimeout says that an evaluation took longer than --timeout.
-var errTimeout = errors.New("the evaluation was cut off")
+// The code of an evaluation that was cut off, and that of an error without one.
+const cutOff, otherError = "longer than --timeout", "other"
 
 // evaluate evaluates a decision as the server did at its time. Each tracer may
 // be nil.
 func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, tracers ...topdown.QueryTracer) (a answer) {
 	query, err := e.prepared(ctx, d)
 	if err != nil {
-		return answer{err: failureOf(err)}
+		return answer{code: codeOf(err)}
 	}
 	answers, err := parseCache(d.cache)
 	if err != nil {
-		return answer{err: err}
+		return answer{code: codeOf(err)}
 	}
 	logged := map[string]int{}
 	for name, calls := range answers {
@@ -92,10 +91,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 		options = append(options, rego.EvalQueryTracer(t))
 	}
 	results, err := query.Eval(limited, options...)
-	a.err, a.took = err, time.Duration(m.Timer(metrics.RegoQueryEval).Int64())
-	if limited.Err() != nil {
-		a.err = cmp.Or(ctx.Err(), errTimeout)
-	}
+	a.took = time.Duration(m.Timer(metrics.RegoQueryEval).Int64())
 	for name, calls := range answers {
 		switch {
 		case calls.Len() == logged[name]:
@@ -111,19 +107,31 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 			a.refused = max(a.refused, name)
 		}
 	}
-	if a.err == nil {
-		a.value, a.err = valueOf(d, results)
+	if err == nil {
+		a.value, err = valueOf(d, results)
 	}
-	a.failed, a.err, a.lacks = len(failures) > 0, failureOf(a.err), query.lacks
+	a.failed, a.code, a.lacks = len(failures) > 0, codeOf(err), query.lacks
+	if limited.Err() != nil {
+		a.code = cutOff
+	}
 	return a
 }
 
-// failureOf returns an error, or nil if it only says that there is no result.
-func failureOf(err error) error {
-	if o, _ := verdicts.OfError(codeOf(err), ""); o == outcome.Undefined {
-		return nil
+// codeOf returns the code of an error of OPA. It returns "" if there is none, or
+// if it only says that there is no result.
+func codeOf(err error) (code string) {
+	var compiling ast.Errors
+	if evaluating, ok := errors.AsType[*topdown.Error](err); ok {
+		code = evaluating.Code
+	} else if errors.As(err, &compiling) && len(compiling) > 0 {
+		code = compiling[0].Code
+	} else if err != nil {
+		code = otherError
 	}
-	return err
+	if o, _ := verdicts.OfError(code, ""); o == outcome.Undefined {
+		return ""
+	}
+	return code
 }
 
 // valueOf returns the result that a server writes into its log.

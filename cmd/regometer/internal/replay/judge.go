@@ -6,7 +6,6 @@ package replay
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -42,8 +41,8 @@ const (
 // the other policy, or else the log's. kind is the kind of the change, or a
 // reason.
 func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) {
-	if errors.Is(before.err, errTimeout) || errors.Is(a.err, errTimeout) {
-		return notRepeatable, "longer than --timeout"
+	if before.code == cutOff || a.code == cutOff {
+		return notRepeatable, cutOff
 	}
 	const unlogged = " without a logged answer"
 	logged := w.old == nil
@@ -52,7 +51,7 @@ func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) 
 	switch {
 	case !logged && refused != "": // equal results would say nothing
 		return notRepeatable, refused + unlogged
-	case before.err == nil && a.err == nil && isSame(before.value, a.value), isSameError(before.err, a.err):
+	case before.code == a.code && isSame(before.value, a.value), a.code == otherError && before.code != "", before.code == otherError && a.code != "":
 		return equal, ""
 	case logged && a.failed && d.code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
 		return equal, ""
@@ -68,9 +67,9 @@ func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) 
 		return apart, clock + unlogged
 	case d.outcome == outcome.Cancelled:
 		return notRepeatable, "the client left"
-	case a.err != nil:
-		return notRepeatable, "an error that the log lacks: " + cmp.Or(codeOf(a.err), "other")
-	case before.err != nil:
+	case a.code != "":
+		return notRepeatable, "an error that the log lacks: " + a.code
+	case before.code != "":
 		return notRepeatable, "an error that the policy lacks"
 	case d.input == nil:
 		return notRepeatable, "no input in the log"
@@ -94,23 +93,13 @@ func isSame(a, b ast.Value) bool {
 	return err == nil && ast.Compare(a, b) == 0
 }
 
-// isSameError reports whether there are two errors with the same code, or with
-// no code that is known.
-func isSameError(a, b error) bool {
-	if a == nil || b == nil {
-		return false
-	}
-	x, y := codeOf(a), codeOf(b)
-	return x == y || x == "" || y == ""
-}
-
 // logged returns the answer in the log.
 func (d *decision) logged() (a answer, err error) {
 	switch {
 	case d.outcome == outcome.Failed:
-		a.err = &topdown.Error{Code: d.code}
+		a.code = cmp.Or(d.code, otherError)
 	case d.outcome == outcome.Cancelled:
-		a.err = &topdown.Error{Code: topdown.CancelErr}
+		a.code = topdown.CancelErr
 	case d.result == nil || d.outcome == outcome.Undefined || bytes.Equal(d.result, []byte("null")) && d.path == outcome.Query:
 	default:
 		a.value, err = ast.ValueFromReader(bytes.NewReader(d.result))
@@ -120,8 +109,8 @@ func (d *decision) logged() (a answer, err error) {
 
 // outcomeOf returns the outcome of an answer.
 func (w *worker) outcomeOf(d *decision, a *answer) outcome.Outcome {
-	if a.err != nil {
-		o, _ := verdicts.OfError(codeOf(a.err), "")
+	if a.code != "" {
+		o, _ := verdicts.OfError(a.code, "")
 		return o
 	}
 	if a.value == nil {
@@ -150,19 +139,6 @@ func changeOf(from, to outcome.Outcome) string {
 
 // isChange reports whether a kind is that of a change.
 func isChange(kind string) bool { return kind == toDenied || kind == toAllowed || kind == toOther }
-
-// codeOf returns the code of an error of OPA, or "".
-func codeOf(err error) string {
-	var evaluating *topdown.Error
-	var compiling ast.Errors
-	switch {
-	case errors.As(err, &evaluating):
-		return evaluating.Code
-	case errors.As(err, &compiling) && len(compiling) > 0:
-		return compiling[0].Code
-	}
-	return ""
-}
 
 // Results counts decisions by how their results compare.
 type Results struct {

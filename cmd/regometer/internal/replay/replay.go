@@ -270,7 +270,7 @@ func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 	a := w.evaluate(ctx, d, input)
 	turn(1)
 	f.verdict, f.kind = w.judge(d, &before, &a)
-	if ctx.Err() == nil && a.took > 0 && (a.err != nil || a.lacks != lacksPath) {
+	if ctx.Err() == nil && a.took > 0 && (a.code != "" || a.lacks != lacksPath) {
 		f.took, f.before = a.took, before.took
 		w.tracer.begin(d.path, d.of)
 		w.tracer.end(w.evaluate(ctx, d, input, w.tracer).took, a.took)
