@@ -116,7 +116,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 		}
 	}
 	progress := newProgressLine(cmd.ErrOrStderr())
-	o.run.Files, o.run.Read.Progress, o.run.Progress = files, progress.report, progress.show
+	o.run.Read.Progress, o.run.Progress = progress.report, progress.show
 	r, failure := replay.Run(ctx, o.run)
 	progress.clear()
 	if r == nil {

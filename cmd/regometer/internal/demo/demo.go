@@ -124,15 +124,11 @@ func (c *Config) measure(ctx context.Context, dir string) (*result, error) {
 
 // replay evaluates the decisions of the log again.
 func (*Config) replay(ctx context.Context, dir string) (*replay.Report, error) {
-	o := replay.Options{Read: report.Options{Inputs: []string{filepath.Join(dir, logFiles[0])}}, Timeout: time.Second}
-	var err error
-	if o.Files, err = report.InputFiles(o.Read.Inputs); err != nil {
+	policy, err := replay.Load(ctx, []string{filepath.Join(dir, policyFolder)}, config.Config{}, false)
+	if err != nil {
 		return nil, err
 	}
-	if o.Policy, err = replay.Load(ctx, []string{filepath.Join(dir, policyFolder)}, config.Config{}, false); err != nil {
-		return nil, err
-	}
-	return replay.Run(ctx, o)
+	return replay.Run(ctx, replay.Options{Read: report.Options{Inputs: []string{filepath.Join(dir, logFiles[0])}}, Policy: policy, Timeout: time.Second})
 }
 
 // onCallUser is the only user who is on call.

@@ -211,13 +211,13 @@ func queryOf(d *decision) (ast.Body, error) {
 	}
 	ref := ast.DefaultRootRef.Copy()
 	// The segments of a path are those of a URL.
-	for name := range strings.SplitSeq(strings.TrimPrefix(d.path, outcome.AllData), "/") {
+	for _, name := range strings.FieldsFunc(strings.TrimPrefix(d.path, outcome.AllData), func(r rune) bool { return r == '/' }) {
 		if plain, err := url.PathUnescape(name); err == nil {
 			name = plain
 		}
 		if n, isNumber := util.Atoi64(name); isNumber {
 			ref = append(ref, ast.InternedTerm(n))
-		} else if name != "" {
+		} else {
 			ref = append(ref, ast.InternedTerm(name))
 		}
 	}

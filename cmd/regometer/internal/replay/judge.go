@@ -128,11 +128,8 @@ func (w *worker) outcomeOf(d *decision, a *answer) outcome.Outcome {
 
 // changeOf returns the kind of a change.
 func changeOf(from, to outcome.Outcome) string {
-	switch {
-	case from == outcome.Allowed && to == outcome.Denied:
-		return toDenied
-	case from == outcome.Denied && to == outcome.Allowed:
-		return toAllowed
+	if kind := from.String() + "-to-" + to.String(); isChange(kind) {
+		return kind
 	}
 	return toOther
 }

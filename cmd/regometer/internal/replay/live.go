@@ -186,11 +186,11 @@ type pipes struct {
 
 // A server is the process of a live profile.
 type server struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	limit  int64 // of the memory
-	mu     sync.Mutex
-	worker *worker
+	ctx   context.Context
+	ended chan error
+	limit int64 // of the memory
+	mu    sync.Mutex
+	*worker
 }
 
 // Serve loads a policy and evaluates the decisions that a [Live] profile sends,
@@ -203,26 +203,17 @@ func Serve(ctx context.Context, policies []string, opa config.Config, in io.Read
 		return err
 	}
 	debug.FreeOSMemory() // what loading has left
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	debug.SetMemoryLimit(used() + softRoom)
-	s := &server{ctx: ctx, cancel: cancel, limit: used() + 2*softRoom, worker: newWorker(&Options{Policy: p, Timeout: time.Second})}
+	s := &server{ctx: ctx, ended: make(chan error, 1), limit: used() + 2*softRoom, worker: newWorker(&Options{Policy: p, Timeout: time.Second})}
 	rpcs := rpc.NewServer()
-	if err := rpcs.RegisterName("Live", s); err != nil {
-		return err
-	}
+	_ = rpcs.RegisterName("Live", s) // it has methods
+	context.AfterFunc(ctx, func() { s.ended <- nil })
 	go func() {
 		rpcs.ServeConn(pipes{in, out})
-		cancel(nil)
+		s.ended <- nil
 	}()
-	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
+	return <-s.ended
 }
-
-var errLiveMemory = fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20)
 
 // Evaluate evaluates events, which stand for those that were seen. It returns the
 // number of decisions by result.
@@ -231,14 +222,14 @@ func (s *server) Evaluate(d collect.Draw, results *[len(verdictNames)]uint64) er
 	defer s.mu.Unlock()
 	watched, stop := context.WithCancel(s.ctx)
 	defer stop()
-	go watchMemory(watched, s.limit, func() { s.cancel(errLiveMemory) })
+	go watchMemory(watched, s.limit, func() { s.ended <- fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20) })
 	reader := logread.NewReader(logread.Options{
 		Metric:  func([]byte) int32 { return 0 },
 		Problem: func(logread.Problem, int64) {}, // the collector counts them
 		Event: func(e *logread.Event) {
 			x := newDecision(e, 0, nil)
 			x.of = float64(d.Seen) / float64(len(d.Kept))
-			results[s.worker.replay(s.ctx, x).verdict]++
+			results[s.replay(s.ctx, x).verdict]++
 		},
 	})
 	for _, e := range d.Kept {
@@ -268,5 +259,5 @@ func (s *server) Profile(span time.Duration, text *[]byte) (err error) {
 func (s *server) profile() *profile.Profile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return (&Profile{tracers: []*tracer{s.worker.tracer}}).pprof()
+	return (&Profile{tracers: []*tracer{s.tracer}}).pprof()
 }

@@ -60,8 +60,8 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 	root := &flame{needs: map[string]*flame{}}
 	p.walk(func(path string, l *line, time float64) {
 		var way []string // to the query
-		for at := l; at.rule != queryRule; at = at.from {
-			way = append(way, strings.TrimPrefix(p.tracers[0].policy.rules[at.rule].Name, "data."))
+		for at := l; at.rule != nil; at = at.from {
+			way = append(way, strings.TrimPrefix(sourceOf(at.rule).Name, "data."))
 		}
 		at := root.need(cmp.Or(text.Visible(path), "other ways"))
 		at.total += time

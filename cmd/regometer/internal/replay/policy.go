@@ -33,16 +33,7 @@ type Policy struct {
 	sources   map[string][]string // the lines of the modules, by file
 	// asksRuntime says that it calls opa.runtime.
 	asksRuntime bool
-
-	rules    []rule
-	numbers  map[*ast.Rule]int
-	builtins map[*ast.Term]string // the names of built-in functions that rules call, by operator
-}
-
-// A rule is a definition of a rule, as one of several, or an else.
-type rule struct {
-	Source
-	rows []int // of its expressions, sorted
+	builtins    map[*ast.Term]string // the names of built-in functions that rules call, by operator
 }
 
 // Load loads files, folders and bundles, and the bundles of a configuration, as
@@ -59,8 +50,8 @@ func Load(ctx context.Context, paths []string, opa config.Config, network bool) 
 	return p, err
 }
 
-func load(ctx context.Context, paths []string, opa config.Config, network bool, version ast.RegoVersion) (*Policy, error) {
-	p := &Policy{sources: map[string][]string{}}
+func load(ctx context.Context, paths []string, opa config.Config, network bool, version ast.RegoVersion) (_ *Policy, err error) {
+	p := &Policy{sources: map[string][]string{}, builtins: map[*ast.Term]string{}}
 	bundles, modules := map[string]*bundle.Bundle{}, map[string]*ast.Module{}
 	read := func() loader.FileLoader {
 		return loader.NewFileLoader().WithRegoVersion(version).WithSkipBundleVerification(true).WithProcessAnnotation(true).WithFollowSymlinks(true)
@@ -69,15 +60,11 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	for _, path := range paths {
 		if !isBundle(path) {
 			files = append(files, path)
-			continue
-		}
-		b, err := read().AsBundle(path)
-		if err != nil {
+		} else if bundles[path], err = read().AsBundle(path); err != nil {
 			return nil, err
 		}
-		bundles[path] = b
 	}
-	err := collect.EachBundle(ctx, opa, func(name string, content io.Reader) (err error) {
+	err = collect.EachBundle(ctx, opa, func(name string, content io.Reader) (err error) {
 		bundles[name], err = read().WithReader(content).AsBundle(name)
 		return err
 	})
@@ -123,7 +110,15 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 		return nil, err
 	}
 	p.asksRuntime = slices.ContainsFunc(p.compiler.Required.Builtins, func(b *ast.Builtin) bool { return b.Name == ast.OPARuntime.Name })
-	p.number()
+	for _, m := range p.compiler.Modules {
+		ast.WalkExprs(m, func(e *ast.Expr) bool {
+			// An operator takes less time than to measure it.
+			if b := ast.BuiltinMap[e.Operator().String()]; b != nil && b.Infix == "" {
+				p.builtins[e.OperatorTerm()] = b.Name
+			}
+			return false
+		})
+	}
 	return p, nil
 }
 
@@ -131,46 +126,9 @@ func linesOf(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// number numbers the rules, in the order of their files and lines.
-func (p *Policy) number() {
-	p.numbers, p.builtins = map[*ast.Rule]int{}, map[*ast.Term]string{}
-	var all []*ast.Rule
-	for _, m := range p.compiler.Modules {
-		ast.WalkRules(m, func(r *ast.Rule) bool {
-			all = append(all, r)
-			return false
-		})
-	}
-	slices.SortFunc(all, func(a, b *ast.Rule) int { return a.Location.Compare(b.Location) })
-	for i, r := range all {
-		p.numbers[r] = i
-		x := rule{Source: Source{r.Ref().GroundPrefix().String(), r.Location.File, r.Location.Row}}
-		ast.WalkExprs(r.Body, func(e *ast.Expr) bool {
-			if e.Location != nil {
-				x.rows = append(x.rows, e.Location.Row)
-			}
-			// An operator takes less time than to measure it.
-			if b := ast.BuiltinMap[e.Operator().String()]; b != nil && b.Infix == "" {
-				p.builtins[e.OperatorTerm()] = b.Name
-			}
-			return false
-		})
-		slices.Sort(x.rows)
-		x.rows = slices.Compact(x.rows)
-		p.rules = append(p.rules, x)
-	}
-}
-
-// builtin returns the name of the built-in function that an expression calls, or
-// "".
-func (p *Policy) builtin(e *ast.Expr) string { return p.builtins[e.OperatorTerm()] }
-
 // isBundle reports whether a path leads to a bundle: a tarball, or a folder with
 // a manifest.
 func isBundle(path string) bool {
-	if strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz") {
-		return true
-	}
 	_, err := os.Stat(filepath.Join(path, bundle.ManifestExt))
-	return err == nil
+	return err == nil || strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/regometer/regometer/exphist"
 )
@@ -53,6 +54,7 @@ type RuleTime struct {
 	Considered float64 `json:"considered"` // times that the index of rules was asked, or more
 	Decisions  uint64  `json:"decisions"`  // evaluated ones that reach it
 	Quantiles          // of the time with the rules that it needs, of these
+	spans      exphist.Snapshot
 }
 
 // walk calls do with each line of each way, the path of its query, and its time
@@ -78,36 +80,41 @@ func (f *frame) walk(do func(*line)) {
 // profileOf returns what tracers of the same policy have measured.
 func profileOf(all ...*tracer) *Profile {
 	policy, p, traced := all[0].policy, &Profile{tracers: all}, 0.0
-	rules, spans := make([]RuleTime, len(policy.rules)), make([]exphist.Snapshot, len(policy.rules))
+	rules, lines, builtins := map[*ast.Rule]*RuleTime{}, map[Source]*Time{}, map[Source]*Time{}
+	of := func(r *ast.Rule) *RuleTime {
+		if rules[r] == nil {
+			rules[r] = &RuleTime{Time: Time{Source: sourceOf(r)}}
+		}
+		return rules[r]
+	}
 	for _, t := range all {
 		p.Time += t.others.plain
 		traced += t.others.traced
-		for i := range t.rules {
-			rules[i].Evaluated += t.rules[i].evaluated
-			if h := t.rules[i].spans; h != nil {
+		for r, m := range t.rules {
+			of(r).Evaluated += m.evaluated
+			if m.spans != nil {
 				var s exphist.Snapshot
-				h.Snapshot(&s)
-				_ = spans[i].Merge(&s) // both have the same layout
+				m.spans.Snapshot(&s)
+				_ = of(r).spans.Merge(&s) // both have the same layout
 			}
 		}
 		delete(t.lookups, nil) // of rules that the policy lacks
 		for node, n := range t.lookups {
 			for _, r := range node.Values {
 				for ; r != nil; r = r.Else {
-					rules[policy.numbers[r]].Considered += n
+					of(r).Considered += n
 				}
 			}
 		}
 	}
-	lines, builtins := map[Source]*Time{}, map[Source]*Time{}
 	p.walk(func(_ string, l *line, time float64) {
-		at := Source{Name: queryName}
-		if l.rule != queryRule {
-			at = policy.rules[l.rule].line(l.row)
-			rules[l.rule].Time.Time += time
+		at := sourceOf(l.rule)
+		if l.rule != nil {
+			at.Line = l.row
+			of(l.rule).Time.Time += time
 		}
-		for f := l.frame; f.rule != queryRule; f = f.from.frame {
-			rules[f.rule].Total += time
+		for f := l.frame; f.rule != nil; f = f.from.frame {
+			of(f.rule).Total += time
 		}
 		add(lines, at, time, l.count)
 		if l.builtin != "" {
@@ -115,15 +122,14 @@ func profileOf(all ...*tracer) *Profile {
 		}
 	})
 	p.Tracer = traced / max(1, p.Time)
-	for i := range rules {
-		if r, s := &rules[i], &spans[i]; s.Count() > 0 {
-			r.Source, r.Decisions, r.Quantiles = policy.rules[i].Source, s.Count(), quantilesOf(s)
+	for _, r := range rules {
+		if r.Decisions, r.Quantiles = r.spans.Count(), quantilesOf(&r.spans); r.Decisions > 0 {
 			p.Rules = append(p.Rules, *r)
 		}
 	}
 	slices.SortFunc(p.Rules, func(a, b RuleTime) int { return compareTimes(a.Time, b.Time) })
 	if p.Time > 0 { // else nothing was evaluated
-		p.Unreached = policy.unreached(spans, lines)
+		p.Unreached = policy.unreached(rules, lines)
 	}
 	p.Lines, p.Builtins = timesOf(lines), timesOf(builtins)
 	for i := range p.Lines {
@@ -154,35 +160,49 @@ func timesOf(of map[Source]*Time) (all []Time) {
 }
 
 func compareTimes(a, b Time) int {
-	return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(b.Time, a.Time), compareSources(a.Source, b.Source))
 }
 
-// line returns the place of a line of the rule.
-func (r *rule) line(row int) Source { return Source{r.Name, r.File, row} }
+func compareSources(a, b Source) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
+}
 
 // queryName is the name of the query, which is no rule.
 const queryName = "(query)"
 
+// sourceOf returns the place of a rule, or the name of the query for nil.
+func sourceOf(r *ast.Rule) Source {
+	if r == nil {
+		return Source{Name: queryName}
+	}
+	return Source{r.Ref().GroundPrefix().String(), r.Location.File, r.Location.Row}
+}
+
 // unreached returns the rules, and the lines of other rules, that no evaluation
 // reached.
-func (p *Policy) unreached(reached []exphist.Snapshot, lines map[Source]*Time) (rules []Source) {
+func (p *Policy) unreached(reached map[*ast.Rule]*RuleTime, lines map[Source]*Time) (rules []Source) {
 	var rest []Source
-	for i := range p.rules {
-		r := &p.rules[i]
-		if strings.HasSuffix(r.File, "_test.rego") {
-			continue
-		}
-		if reached[i].Count() == 0 {
-			rules = append(rules, r.Source)
-			continue
-		}
-		for _, row := range r.rows {
-			if at := r.line(row); lines[at] == nil {
-				rest = append(rest, at)
+	for _, m := range p.compiler.Modules {
+		ast.WalkRules(m, func(r *ast.Rule) bool {
+			at := sourceOf(r)
+			if strings.HasSuffix(at.File, "_test.rego") {
+				return true
+			} else if reached[r] == nil || reached[r].Decisions == 0 {
+				rules = append(rules, at)
+				return false
 			}
-		}
+			ast.WalkExprs(r.Body, func(e *ast.Expr) bool {
+				if at.Line = cmp.Or(e.Location, r.Location).Row; lines[at] == nil {
+					rest = append(rest, at)
+				}
+				return false
+			})
+			return false
+		})
 	}
-	return append(rules, rest...)
+	slices.SortFunc(rules, compareSources)
+	slices.SortFunc(rest, compareSources)
+	return append(rules, slices.Compact(rest)...)
 }
 
 // WritePprof writes a profile for go tool pprof.
@@ -197,19 +217,15 @@ func (p *Profile) pprof() *profile.Profile {
 		Period:            1,
 		DefaultSampleType: "time",
 	}
-	// The query, whose number is below those of the rules, comes first.
-	for i, r := range append([]rule{{Source: Source{Name: queryName}}}, p.tracers[0].policy.rules...) {
-		f := &profile.Function{ID: uint64(i + 1), Name: r.Name, SystemName: r.Name, Filename: r.File, StartLine: int64(r.Line)}
-		out.Function = append(out.Function, f) // those without a sample are left out below
-	}
-	locations := map[[2]int]*profile.Location{}
+	locations := map[*line]*profile.Location{}
 	locate := func(l *line) *profile.Location {
-		at := [2]int{l.rule, l.row}
-		if locations[at] == nil {
-			locations[at] = &profile.Location{ID: uint64(len(locations) + 1), Line: []profile.Line{{Function: out.Function[l.rule-queryRule], Line: int64(l.row)}}}
-			out.Location = append(out.Location, locations[at])
+		if locations[l] == nil {
+			s, id := sourceOf(l.rule), uint64(len(locations)+1)
+			f := &profile.Function{ID: id, Name: s.Name, SystemName: s.Name, Filename: s.File, StartLine: int64(s.Line)}
+			locations[l] = &profile.Location{ID: id, Line: []profile.Line{{Function: f, Line: int64(l.row)}}}
+			out.Function, out.Location = append(out.Function, f), append(out.Location, locations[l])
 		}
-		return locations[at]
+		return locations[l]
 	}
 	p.walk(func(path string, l *line, time float64) {
 		if time < 1 {
@@ -221,5 +237,5 @@ func (p *Profile) pprof() *profile.Profile {
 		}
 		out.Sample = append(out.Sample, s)
 	})
-	return out.Compact()
+	return out.Compact() // which joins equal functions and locations
 }

@@ -34,7 +34,6 @@ import (
 // Options configures [Run].
 type Options struct {
 	Read    report.Options
-	Files   []report.InputFile // of Read.Inputs
 	Policy  *Policy
 	Against *Policy // the policy to compare with, or nil for the log
 	// Thresholds are for [Report.Checks].
@@ -126,7 +125,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 			return nil
 		}
 	}
-	x, err := report.ReadFiles(ctx, o.Read, o.Files)
+	x, err := report.Read(ctx, o.Read)
 	if err == nil {
 		kept := s.decisions()
 		r.All = o.All || uint64(len(kept)) == logged.Load()

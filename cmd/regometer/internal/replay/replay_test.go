@@ -22,7 +22,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/config"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
-	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 // everything has an example of each part of Rego that a log must tell enough
@@ -281,7 +280,6 @@ func TestEndsEarly(t *testing.T) {
 	dir := lay(t, "log", log)
 	o := Options{Policy: p, Timeout: time.Minute, Memory: 1 << 20}
 	o.Read.Inputs = []string{dir}
-	o.Files = must(report.InputFiles(o.Read.Inputs))
 	if r, err := Run(t.Context(), o); err == nil || !r.Interrupted {
 		t.Errorf("with little memory: %v", err)
 	}

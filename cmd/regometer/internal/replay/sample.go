@@ -5,7 +5,6 @@ package replay
 
 import (
 	"cmp"
-	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -69,8 +68,15 @@ func (s *sample) thin() {
 	for {
 		s.kept, s.bytes = 0, 0
 		for i := range s.layers {
-			s.layers[i].cut(cmp.Or(s.limit, math.MaxInt), cmp.Or(s.largest, math.MaxInt))
-			for _, d := range s.layers[i].kept {
+			l := &s.layers[i]
+			if limit := s.limit; limit > 0 && len(l.kept) > limit {
+				slices.SortFunc(l.kept, func(a, b *decision) int { return cmp.Compare(a.hash, b.hash) })
+				clear(l.kept[limit:])
+				l.kept = l.kept[:limit]
+				l.last = max(1, l.kept[limit-1].hash)
+			}
+			l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return s.largest > 0 && d.size > s.largest })
+			for _, d := range l.kept {
 				s.kept++
 				s.bytes += d.size
 			}
@@ -84,17 +90,6 @@ func (s *sample) thin() {
 			s.limit = max(1, cmp.Or(s.limit, sampleSize)*31/32)
 		}
 	}
-}
-
-// cut takes out the decisions beyond the limits.
-func (l *layer) cut(limit, largest int) {
-	if len(l.kept) > limit {
-		slices.SortFunc(l.kept, func(a, b *decision) int { return cmp.Compare(a.hash, b.hash) })
-		clear(l.kept[limit:])
-		l.kept = l.kept[:limit]
-		l.last = max(1, l.kept[limit-1].hash)
-	}
-	l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size > largest })
 }
 
 // decisions returns the decisions of the sample, sorted by hash.

@@ -24,8 +24,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/logging"
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 	"github.com/open-policy-agent/opa/v1/runtime"
-
-	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
 func must[T any](v T, err error) T {
@@ -122,7 +120,6 @@ func replayed(t *testing.T, log string, o Options) *Report {
 	t.Helper()
 	file := filepath.Join(lay(t, "log", log), "log")
 	o.Read.Inputs, o.Timeout = []string{file}, cmp.Or(o.Timeout, time.Minute) // a busy machine makes an evaluation slow
-	o.Files = must(report.InputFiles(o.Read.Inputs))
 	return must(Run(t.Context(), o))
 }
 

@@ -20,7 +20,7 @@ type tracer struct {
 	queries map[string]*query // by path
 	others  *query            // the ways beyond maxFrames, with the time of all evaluations
 	frames  int
-	rules   []meter                   // by number
+	rules   map[*ast.Rule]*meter
 	lookups map[*ast.TreeNode]float64 // how often the index of rules was asked for a name
 
 	// The evaluation.
@@ -47,13 +47,11 @@ type query struct {
 
 // A frame is a rule on one way to it, or the query.
 type frame struct {
-	rule  int // a number of the policy, or queryRule
+	rule *ast.Rule // a definition, as one of several, or an else; nil for the query
+	*meter
 	from  *line
 	lines []*line
 }
-
-// queryRule stands for the query, which is no rule.
-const queryRule = -1
 
 // A line is a line of a frame's rule, or the calls of a built-in function in it.
 type line struct {
@@ -72,7 +70,7 @@ type meter struct {
 }
 
 func newTracer(p *Policy) *tracer {
-	t := &tracer{policy: p, queries: map[string]*query{}, lookups: map[*ast.TreeNode]float64{}, rules: make([]meter, len(p.rules))}
+	t := &tracer{policy: p, queries: map[string]*query{}, lookups: map[*ast.TreeNode]float64{}, rules: map[*ast.Rule]*meter{}}
 	t.others = t.queryOf("") // which no decision has
 	return t
 }
@@ -91,7 +89,7 @@ func (t *tracer) begin(path string, decisions float64) {
 func (t *tracer) queryOf(path string) *query {
 	q := t.queries[path]
 	if q == nil {
-		q = &query{frame: frame{rule: queryRule}}
+		q = new(query)
 		t.queries[path] = q
 		t.frames++
 	}
@@ -115,17 +113,17 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 	at := t.lines[e.QueryID]
 	switch node := e.Node.(type) {
 	case *ast.Rule:
-		if number, ok := t.policy.numbers[node]; ok && e.Op == topdown.EnterOp {
-			at = t.callee(t.lines[e.ParentID], number).line(node.Location.Row, "")
-			t.rules[number].evaluated += t.decisions
+		if e.Op == topdown.EnterOp {
+			at = t.callee(t.lines[e.ParentID], node).line(node.Location.Row, "")
+			at.evaluated += t.decisions
 		}
 	case *ast.Expr:
 		if e.Op == topdown.IndexOp {
 			t.lookups[t.policy.compiler.RuleTree.Find(e.Ref.GroundPrefix())] += t.decisions
 			return
 		}
-		if node.Location != nil && at.rule != queryRule {
-			at = at.frame.line(node.Location.Row, t.policy.builtin(node))
+		if node.Location != nil && at.rule != nil {
+			at = at.frame.line(node.Location.Row, t.policy.builtins[node.OperatorTerm()])
 		}
 		if e.Op == topdown.EvalOp {
 			at.count += t.decisions
@@ -147,17 +145,16 @@ func (t *tracer) pass(now time.Duration) {
 	took := now - t.last
 	t.last = now
 	t.at.time += float64(took) * t.decisions
-	for f := t.at.frame; f.rule != queryRule; f = f.from.frame {
-		m := &t.rules[f.rule]
-		if m.took == 0 {
-			t.reached = append(t.reached, m)
+	for f := t.at.frame; f.rule != nil; f = f.from.frame {
+		if f.took == 0 {
+			t.reached = append(t.reached, f.meter)
 		}
-		m.took += max(1, took)
+		f.took += max(1, took)
 	}
 }
 
 // callee returns the frame of a rule that a line needs.
-func (t *tracer) callee(from *line, rule int) *frame {
+func (t *tracer) callee(from *line, rule *ast.Rule) *frame {
 	for _, f := range from.calls {
 		if f.rule == rule {
 			return f
@@ -166,7 +163,10 @@ func (t *tracer) callee(from *line, rule int) *frame {
 	if others := t.others.line(1, ""); t.frames >= maxFrames && from != others {
 		return t.callee(others, rule)
 	}
-	f := &frame{rule: rule, from: from}
+	if t.rules[rule] == nil {
+		t.rules[rule] = new(meter)
+	}
+	f := &frame{rule: rule, meter: t.rules[rule], from: from}
 	from.calls = append(from.calls, f)
 	t.frames++
 	return f

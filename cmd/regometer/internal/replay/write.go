@@ -91,16 +91,12 @@ func (r *Report) differences() (t *text.Table, all []Example) {
 	return t, all
 }
 
-// place writes a place in a policy, with the last two parts of its file's path.
+// place writes a place in a policy, with its file and folder.
 func (s Source) place() string {
 	if s.File == "" {
 		return text.None
 	}
-	file := s.File
-	if parts := strings.Split(filepath.ToSlash(file), "/"); len(parts) > 2 {
-		file = "…/" + strings.Join(parts[len(parts)-2:], "/")
-	}
-	return fmt.Sprintf("%s:%d", file, s.Line)
+	return fmt.Sprintf("%s:%d", filepath.Join(filepath.Base(filepath.Dir(s.File)), filepath.Base(s.File)), s.Line)
 }
 
 // RuleTable returns a table of the rules.

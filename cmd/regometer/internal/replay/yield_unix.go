@@ -7,6 +7,7 @@ package replay
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -15,12 +16,10 @@ import (
 // first.
 func yield() {
 	const lowest = 19
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, lowest)
-	threads, _ := os.ReadDir("/proc/self/task") // Linux has a priority for each
-	for _, t := range threads {
-		if id, err := strconv.Atoi(t.Name()); err == nil {
-			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, lowest)
-		}
+	threads, _ := filepath.Glob("/proc/self/task/*") // Linux has a priority for each
+	for _, t := range append(threads, "0") {         // which is the process
+		id, _ := strconv.Atoi(filepath.Base(t))
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, lowest)
 	}
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 }
