@@ -73,7 +73,7 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions, so there is nothing to compare")
 				}
 				for _, f := range side.Findings {
-					if f.Rule == report.PartlyRead || f.Rule == report.Repeated {
+					if f.Rule == report.PartlyRead || f.Rule == "metrics_missing" || f.Rule == report.Repeated {
 						fmt.Fprintf(cmd.ErrOrStderr(), "regometer: %s: %s\n", args[i], text.Fit(f.Text, 1000))
 					}
 				}

@@ -117,7 +117,7 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 	if before.By != after.By {
 		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
 	}
-	c := &Comparison{By: before.By, Partly: partly(before) || partly(after), Thresholds: thresholds}
+	c := &Comparison{By: before.By, Partly: before.Partly() || after.Partly(), Thresholds: thresholds}
 	// Each interval depends on all tests. There are two passes, because all
 	// groups together may need too much memory.
 	b := budget{error: contrast.Error}
@@ -149,11 +149,6 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 		})
 	}
 	return c, err
-}
-
-// partly reports whether a report has only a part of its log.
-func partly(r *report.Report) bool {
-	return r.Interrupted || slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Rule == report.PartlyRead })
 }
 
 // groupsOf returns the index of each group of a report, by key.

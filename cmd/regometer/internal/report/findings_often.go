@@ -83,6 +83,31 @@ func (r *Report) busiest(is func(path string, of outcome.Outcome) bool) (client 
 	return client, share / max(1, n)
 }
 
+// ending is how decisions of a path end.
+type ending struct {
+	path string
+	of   outcome.Outcome
+}
+
+// hung counts the decisions of the sample, and those with a call of http.send
+// that did not end.
+func (r *Report) hung() map[ending]tally {
+	counts := map[ending]tally{}
+	if stage(r.Total.Stages, httpStage).Unfinished == 0 {
+		return counts
+	}
+	for i := range r.sample.kept {
+		d := &r.sample.kept[i]
+		e := ending{r.sample.name(d, ofPath), d.outcome}
+		t := tally{all: 1}
+		if d.parts[ofHTTP] < 0 {
+			t.has = 1
+		}
+		counts[e] = counts[e].plus(t)
+	}
+	return counts
+}
+
 // findOften returns the findings of the scan and of these rules.
 func findOften(r *Report) (found []Finding) {
 	found = slices.Clone(r.byTime)
@@ -93,7 +118,7 @@ func findOften(r *Report) (found []Finding) {
 		key   string
 		n, of uint64
 	}
-	paths := make([][]path, len(oftens))
+	paths, hung := make([][]path, len(oftens)), r.hung()
 	for _, g := range r.Groups.Sums() {
 		for i := range oftens {
 			o := &oftens[i]
@@ -104,6 +129,7 @@ func findOften(r *Report) (found []Finding) {
 			if o.count != nil {
 				n, of = o.count(g)
 			}
+			told = told || o.count == nil && hung[ending{g.Key, o.ended}].rate() > 0.5 // by http_send_unfinished
 			if g.Key != rollup.Other && n >= max(1, o.each) && Ratio(n, of) >= o.share && !told {
 				paths[i] = append(paths[i], path{g.Key, n, of})
 			}

@@ -173,11 +173,26 @@ const (
 	Repeated   = "ids_repeated"
 )
 
-func partlyRead(r *Report) string {
+// Partly reports whether the report has only a part of its log.
+func (r *Report) Partly() bool { return r.Interrupted || r.partly(0) }
+
+// partly reports whether too many decisions could not be read, or only in part,
+// without some of these.
+func (r *Report) partly(without float64) bool {
 	g := &r.Inputs.Gaps
-	part := Ratio(uint64(g.Any+g.Unplaced), r.Total.Decisions+uint64(g.Unplaced))
+	part := max(0, float64(g.Any+g.Unplaced)-without) / float64(max(1, int64(r.Total.Decisions)+g.Unplaced))
 	_, unread := r.Inputs.unread()
-	if r.Total.Decisions == 0 || part+unread <= gapShare {
+	return r.Total.Decisions > 0 && part+unread > gapShare
+}
+
+func partlyRead(r *Report) string {
+	said := 0.0 // of decisions without metrics, whose server another finding names
+	for _, f := range r.byTime {
+		if f.Rule == kindTexts[untimed].rule {
+			said += f.Figures["share"] * f.Figures["decisions"]
+		}
+	}
+	if !r.partly(said) {
 		return ""
 	}
 	finding := "The report has only a part of the log. " + r.covered()

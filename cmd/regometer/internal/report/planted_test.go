@@ -95,6 +95,21 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
+// Of a fault and what follows from it, only the fault is said.
+func TestCauseOnly(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]string{"metrics gone on one pod": "metrics_missing", "http.send times out, from a time on": "http_send_unfinished"} {
+		for _, whole := range []bool{true, false} {
+			s, f := newSceneOf(name, 20_000), *faultNamed(name)
+			f.whole = whole
+			found := slices.DeleteFunc(s.find(t, s.plant(&f, f.sizes[0].value)), func(f report.Finding) bool { return f.Severity == report.Info })
+			if len(found) != 1 || found[0].Rule != rule {
+				t.Errorf("%s, always %t: %+v", name, whole, found)
+			}
+		}
+	}
+}
+
 // Faults of one log do not hide one another.
 func TestFaultsTogether(t *testing.T) {
 	t.Parallel()
