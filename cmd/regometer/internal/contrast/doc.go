@@ -19,7 +19,9 @@
 // package estimates the long-run variance. It uses the equal-weighted cosine
 // estimator with Student's t, which Lazarus, Lewis, Stock and Watson (2018)
 // recommend. A side of n slices has ½·n^⅔ cosines. The test has as many degrees
-// of freedom as the side with fewer cosines.
+// of freedom as the side with fewer cosines. If runs of three slices are
+// correlated, the cosines are too fast to show all of the variance. So the
+// package corrects them by an autoregression (Andrews and Monahan 1992).
 //
 // Divided by the variance of independent decisions, this is the design effect,
 // and at least 1. The package tests a change by the score test of Mee (1984),
@@ -76,6 +78,9 @@
 //   - E. Lazarus, D. J. Lewis, J. H. Stock, M. W. Watson: HAR inference:
 //     recommendations for practice. Journal of Business & Economic Statistics
 //     36 (2018).
+//   - D. W. K. Andrews, J. C. Monahan: An improved heteroskedasticity and
+//     autocorrelation consistent covariance matrix estimator. Econometrica 60
+//     (1992).
 //   - R. W. Mee: Confidence bounds for the difference between two probabilities.
 //     Biometrics 40 (1984).
 //   - J. N. K. Rao, A. J. Scott: A simple method for the analysis of clustered

@@ -61,7 +61,7 @@ func Parts(before, after []Count) (p, effect float64) {
 	waves := waves(len(slices))
 	independent := b.n*b.share*(1-b.share) + a.n*a.share*(1-a.share)
 	if b.df = len(waves); independent > 0 {
-		b.effect = max(1, longRunVariance(slices, b.share, waves)/independent)
+		b.effect = max(1, longRunVariance(slices, b.share, waves, 0)/independent)
 	}
 	a.df, a.effect = b.df, b.effect
 	more, less := test{b, a, (b.n*b.share + a.n*a.share) / (b.n + a.n)}.tails(0)
@@ -99,7 +99,7 @@ func sideOf(counts []Count, waves [][]float64) side {
 	if waves == nil {
 		return s
 	}
-	s.variance = longRunVariance(counts, s.share, waves) / (s.n * s.n)
+	s.variance = longRunVariance(counts, s.share, waves, memoryOf(counts, s.share)) / (s.n * s.n)
 	return s
 }
 
@@ -194,19 +194,40 @@ func waves(n int) [][]float64 {
 	return w
 }
 
+// run is the number of slices whose noise memoryOf takes together, because noise
+// of single slices hides how long the rest lasts.
+const run = 3
+
+// memoryOf returns the correlation of a run of terms with the next run, or 0 if
+// it is negative.
+func memoryOf(counts []Count, share float64) float64 {
+	var product, square, last float64
+	for all := range slices.Chunk(counts, run) {
+		sum := 0.0
+		for _, c := range all {
+			sum += c.Has - share*c.N
+		}
+		product, square, last = product+last*sum, square+sum*sum, sum
+	}
+	return max(0, product/max(square, 1e-9))
+}
+
 // longRunVariance estimates the variance of the number that have something. The
 // terms of its slices, by how much the number differs from what the share
 // predicts, depend on their neighbours. It returns the mean square of their
 // products with the waves, which are so slow that neighbours count as one. For
-// n independent terms this is n times the variance of a term.
-func longRunVariance(counts []Count, share float64, waves [][]float64) float64 {
+// n independent terms this is n times the variance of a term. If the terms have
+// a memory, a wave has less of their variance than their sum, so each square is
+// multiplied by what an autoregression with this memory takes away.
+func longRunVariance(counts []Count, share float64, waves [][]float64, memory float64) float64 {
 	var v float64
-	for _, w := range waves {
+	for j, w := range waves {
 		var sum float64
 		for i, c := range counts {
 			sum += w[i] * (c.Has - share*c.N)
 		}
-		v += sum * sum
+		angle := min(math.Pi, math.Pi*float64((j+1)*run)/float64(len(counts)))
+		v += sum * sum * (1 - 2*memory*math.Cos(angle) + memory*memory) / ((1 - memory) * (1 - memory))
 	}
 	return v / float64(len(waves))
 }
