@@ -5,6 +5,8 @@ package logread
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -27,8 +29,8 @@ func Boundary(text []byte) int {
 	r := c.reader
 	// Of the lines that follow each other and hold a whole event: their end and
 	// number, whether all are events themselves, and the number of lines of each
-	// stream, and of streams with two lines or more.
-	boundary, lines, bare, streams, twice := 0, 0, true, map[string]int{}, 0
+	// stream.
+	boundary, lines, bare, streams := 0, 0, true, map[string]int{}
 	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {
 		line := text[bytes.LastIndexByte(text[:end-1], '\n')+1 : end]
 		end -= len(line)
@@ -40,15 +42,13 @@ func Boundary(text []byte) int {
 			continue
 		}
 		if lines++; lines == 1 {
-			boundary, bare, streams, twice = end+len(line), true, map[string]int{}, 0
+			boundary, bare, streams = end+len(line), true, map[string]int{}
 		}
 		bare = bare && line[0] == '{' && r.finder.parsers[0].isEvent()
 		if name := string(r.finder.name); name != "" {
-			if streams[name]++; streams[name] == 2 {
-				twice++
-			}
+			streams[name]++
 		}
-		if lines >= 2 && bare || lines > patience+1 && twice == len(streams) {
+		if lines >= 2 && bare || lines > patience+1 && !slices.Contains(slices.Collect(maps.Values(streams)), 1) {
 			return boundary
 		}
 	}

@@ -53,9 +53,7 @@ func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) 
 				return i, true
 			}
 		case mayBegin(text[i+1 : next]):
-			f := &s.reader.finder
-			meaning, _ := decodeString(nil, text, i)
-			f.withRecord(s, text[i:next], func() { f.readText(quote, meaning, s.inBrackets()) })
+			s.reader.finder.take(s, nil, s.inBrackets(), text[i:next])
 		}
 		return next, true
 	}

@@ -17,8 +17,8 @@ import (
 // the code of its error, and whether a mask policy hides the outcome. query says
 // that the decision is an ad-hoc query.
 func (p *parser) outcome(path []byte, query bool) (o outcome.Outcome, code string, hidden bool) {
-	if p.has(fieldError) && !isEmpty(p.value(fieldError)) {
-		o, code = p.judged(nil, p.value(fieldError))
+	if failure := p.optional(fieldError); failure != nil && !isEmpty(failure) {
+		o, code = p.judged(nil, failure)
 		return o, code, false
 	}
 	if query {

@@ -315,12 +315,10 @@ func (p *parser) set(f field, start, end int, plain bool) {
 // has reports whether the object has the field. null counts only as a result.
 func (p *parser) has(f field) bool { return p.present>>f&1 != 0 }
 
-func (p *parser) value(f field) []byte { return p.json[p.values[f].start:p.values[f].end] }
-
 // optional returns a field as it is in the text, or nil.
 func (p *parser) optional(f field) []byte {
 	if p.has(f) {
-		return p.value(f)
+		return p.json[p.values[f].start:p.values[f].end]
 	}
 	return nil
 }
@@ -331,7 +329,7 @@ func (p *parser) text(f field) []byte {
 		return p.json[p.values[f].start+1 : p.values[f].end-1]
 	}
 	if p.begins(f, '"') {
-		meaning, valid := unquote(p.value(f))
+		meaning, valid := unquote(p.optional(f))
 		if !valid && !slices.Contains(p.problems, InvalidUTF8) {
 			p.problems = append(p.problems, InvalidUTF8)
 		}
@@ -383,10 +381,8 @@ func (p *parser) event(e *Event, around [][]byte) {
 	e.Erased, e.Masked = p.optional(fieldErased), p.optional(fieldMasked)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
 	e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
-	e.RequestID = 0
-	if id, end := digits(p.optional(fieldRequestID), 0); end == len(p.optional(fieldRequestID)) {
-		e.RequestID = uint64(id)
-	}
+	id, _ := integer(p.optional(fieldRequestID))
+	e.RequestID = uint64(max(id, 0))
 	if !p.begins(fieldMetrics, '{') {
 		p.metrics.begin()
 		p.problems = append(p.problems, NoMetrics)

@@ -85,6 +85,9 @@ const maxTries = 100
 // does not end may have others in it. One that ends before the line does is a
 // column of a table, and the last column may be an input.
 func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, logged bool) {
+	if isWhole(line, '[') {
+		return line, false
+	}
 	for i, tries := 0, 0; tries < maxTries; i, tries = i+1, tries+1 {
 		n := bytes.IndexByte(line[i:], '{')
 		if n < 0 {

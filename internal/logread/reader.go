@@ -135,7 +135,7 @@ func (r *Reader) Unclosed() bool { return r.unclosed }
 // lines counts once among the latter if a wrapper has split it.
 func (r *Reader) Counts() (lines, other int64) {
 	lines = r.lines
-	if s := &r.root; s.column > 0 || s.within || s.skips {
+	if r.root.lineState != (lineState{}) {
 		lines++
 	}
 	return lines, r.other

@@ -60,13 +60,10 @@ func (s *source) waits() bool {
 
 // line returns the line of the file where the current line begins.
 func (s *source) line() int64 {
-	switch {
-	case s.isFile():
+	if s.isFile() {
 		return s.reader.lines + 1
-	case len(s.started) > 0:
-		return s.started[0]
 	}
-	return s.last
+	return s.started[0]
 }
 
 func (s *source) isFile() bool { return s == &s.reader.root }
@@ -77,7 +74,7 @@ func (s *source) endLines(n int) {
 	if s.isFile() {
 		s.reader.lines += int64(n)
 	} else {
-		s.started = s.started[min(n, len(s.started)):]
+		s.started = s.started[n:]
 	}
 }
 
@@ -154,32 +151,27 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 		s.endLines(1)
 		return i + 1, true
 	}
-	if !s.within {
-		if s.isFile() && len(s.reader.finder.waiting) > 0 {
-			s.reader.finder.expire()
-		}
-		if s.skips = s.broken > 0 && (s.column >= s.broken || strings.IndexByte("}],", text[i]) >= 0 || s.column == s.broken-1 && text[i] == '-'); s.skips {
-			return i, true
-		}
-		s.broken = 0
-		// Programs may write lines of JSON behind a line that looks like a table's.
-		if s.reader.table != nil && s.isFile() && text[i] != '{' {
-			return s.readRow(text, i, end)
-		}
+	if s.isFile() && len(s.reader.finder.waiting) > 0 {
+		s.reader.finder.expire()
 	}
-	c := text[i]
-	if c == '{' || c == '[' && !s.document && !(s.within && s.isArray()) {
-		switch st := opens(text[i:], s.isAll(text[i:], end)); {
-		case st == more:
-			return i, false
-		case st == done && c == '{':
-			return s.object(text, i, end)
-		case st == done:
-			s.depth, s.within, s.opened, s.comma = 1, true, true, false
-			return i + 1, true
-		}
+	if s.skips = s.broken > 0 && (s.column >= s.broken || strings.IndexByte("}],", text[i]) >= 0 || s.column == s.broken-1 && text[i] == '-'); s.skips {
+		return i, true
 	}
+	s.broken = 0
+	// Programs may write lines of JSON behind a line that looks like a table's.
+	if s.reader.table != nil && s.isFile() && !s.within && text[i] != '{' {
+		return s.readRow(text, i, end)
+	}
+	c, behind := text[i], skipBlank(text, i+1)
+	follows := func(any string) bool { return behind == len(text) || strings.IndexByte(any, text[behind]) >= 0 }
 	switch {
+	case (c == '{' || c == '[') && behind == len(text) && !s.isAll(text[i:], end):
+		return i, false
+	case c == '{' && follows("\"}\n"):
+		return s.object(text, i, end)
+	case c == '[' && !s.document && !(s.within && s.isArray()) && follows("{]\n"): // a list of objects
+		s.depth, s.within, s.opened, s.comma = 1, true, true, false
+		return i + 1, true
 	case s.document:
 		return s.documentStep(text, i, end)
 	case c == ']' && (s.isArray() || s.within):
@@ -239,28 +231,28 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong)
 	case ok && !s.decoded().tooDeep():
-		if !f.readLine(s, line, stream, rest, part) {
+		if !f.withRecord(s, line, func() {
+			f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))]) // it may be one
+			f.give(stream, rest, !part, s.decoded())
+		}) {
 			s.noteOther(1)
 		}
-	case isWhole(line, '[') && f.withRecord(s, line, func() { f.readArray(line, nil, s.nesting) }):
 	default:
 		s.embedded(line)
 	}
 	return eol, true
 }
 
-// embedded reads a line that may have an object behind a prefix.
+// embedded reads a line that may be a list, or have an object behind a prefix.
 func (s *source) embedded(line []byte) {
-	f := &s.reader.finder
-	p := &f.parsers[s.index()]
+	p := &s.reader.finder.parsers[s.index()]
 	text, isLogged := embedded(line, p.parse)
 	switch {
 	case isLogged && hasEvent(line):
 		s.problem(Logged)
 	case isLogged:
 		s.noteOther(1)
-	case text != nil && text[0] == '{' && f.take(s, p, s.nesting, text):
-	case text != nil && text[0] == '[' && f.withRecord(s, line, func() { f.readArray(text, nil, s.nesting) }):
+	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
 	case isCut(line):
 		s.lose(line)
 	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
@@ -382,15 +374,12 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 // isTail looks at what is behind an object on its line: broken if the object is
 // a member in the tail of another one, more if the text is too short to tell.
 func isTail(text []byte, end bool) status {
-	i := skipBlank(text, 0)
-	hasComma := i < len(text) && text[i] == ','
-	if hasComma {
-		i = skipBlank(text, i+1)
-	}
+	text, hasComma := bytes.CutPrefix(text[skipBlank(text, 0):], []byte{','})
+	text = text[skipBlank(text, 0):]
 	switch {
-	case i == len(text) && !end:
+	case len(text) == 0 && !end:
 		return more
-	case i < len(text) && (text[i] == '}' || hasComma && text[i] == '"'):
+	case hasPrefix(text, "}") || hasComma && hasPrefix(text, `"`):
 		return broken
 	}
 	return done
@@ -424,8 +413,6 @@ func (s *source) breakOff(kind Problem, text []byte, length int) {
 func (s *source) parsed(p *parser, n nesting, object []byte, lines int) {
 	f := &s.reader.finder
 	switch {
-	case n.tooDeep():
-		s.noteOther(lines + 1)
 	case s.isFile() && p.isEvent():
 		if len(f.waiting) > 0 {
 			f.giveUp(func(*source) bool { return true })
@@ -450,32 +437,12 @@ func (s *source) parsed(p *parser, n nesting, object []byte, lines int) {
 // while it was written, the byte order mark, and the separators of a JSON text
 // sequence (RFC 7464).
 func skipBlank(text []byte, i int) int {
-	for i < len(text) {
-		switch c := text[i]; {
-		case c == ' ' || c == '\t' || c == '\r' || c == 0 || c == 0x1e:
-			i++
-		case c == 0xef && len(text)-i >= 3 && text[i+1] == 0xbb && text[i+2] == 0xbf:
-			i += 3
-		default:
-			return i
+	for ; i < len(text); i++ {
+		if hasPrefix(text[i:], "\ufeff") {
+			i += len("\ufeff") - 1
+		} else if c := text[i]; !isBlank(c) && c != 0 && c != 0x1e {
+			break
 		}
 	}
 	return i
-}
-
-// opens reports by the next byte whether the bracket that text begins with opens
-// an object or a list of objects: done or broken, or more if the text is too
-// short to tell.
-func opens(text []byte, end bool) status {
-	i, followers := skipBlank(text, 1), "\"}\n"
-	if text[0] == '[' {
-		followers = "{]\n"
-	}
-	switch {
-	case i == len(text) && !end:
-		return more
-	case i == len(text) || strings.IndexByte(followers, text[i]) >= 0:
-		return done
-	}
-	return broken
 }

@@ -71,9 +71,7 @@ func (f *finder) streamName(name []byte) []byte {
 // no part of another one, and nothing in it is a problem.
 func (f *finder) readCopy(text []byte, n nesting) {
 	p := &f.parsers[n.index()]
-	if isWhole(text, '{') {
-		joinLines(text)
-	}
+	joinLines(text)
 	if object, isLogged := embedded(text, p.parse); hasPrefix(object, "{") && !isLogged {
 		f.readObject(p, n, object)
 	}
@@ -84,17 +82,6 @@ func (f *finder) readCopy(text []byte, n nesting) {
 func isWhole(text []byte, bracket byte) bool {
 	var s scanner
 	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
-}
-
-// readLine reads the text behind the prefix of a line of a source, and reports
-// whether it was of interest. The text is a line of the stream or a part of one.
-// The prefix may begin with a time.
-func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
-	times := len(f.times)
-	f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
-	taken := f.withRecord(s, line, func() { f.give(stream, text, !part, s.decoded()) })
-	f.times = f.times[:times]
-	return taken
 }
 
 // waitingStream returns the stream with a name if it waits, or nil.

@@ -21,9 +21,7 @@ func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 			dst = slices.Grow(dst, min(1<<10, len(text)-i+128))
 			n := len(dst)
 			written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept)
-			if dst, i = dst[:n+written], i+read; i >= len(text) {
-				return dst, -1
-			}
+			dst, i = dst[:n+written], i+read
 		}
 		from := i
 		for i < len(text) && text[i] != '"' && text[i] != '\\' && text[i] != '\n' {
@@ -31,16 +29,13 @@ func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 		}
 		dst = append(dst, text[from:i]...)
 		switch {
-		case i == len(text) || text[i] == '\n':
-			return dst, -1
-		case text[i] == '"':
+		case i < len(text) && text[i] == '"':
 			return dst, i + 1
-		case i+1 == len(text) || text[i+1] == '\n':
+		case i+1 >= len(text) || text[i] == '\n' || text[i+1] == '\n':
 			return dst, -1
 		}
-		var rest []byte
-		dst, rest = unescapeOne(dst, text[i:])
-		for hasPrefix(rest, `\u`) { // most often there are several
+		rest := text[i:]
+		for escaped := true; escaped; escaped = hasPrefix(rest, `\u`) { // most often there are several
 			dst, rest = unescapeOne(dst, rest)
 		}
 		i = len(text) - len(rest)
@@ -54,9 +49,6 @@ var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n
 // unescapeOne appends the meaning of the escape that s begins with, and returns
 // the text behind it.
 func unescapeOne(dst, s []byte) (_, rest []byte) {
-	if len(s) < 2 {
-		return append(dst, s...), nil
-	}
 	if c := escapes[s[1]]; c != 0 {
 		return append(dst, c), s[2:]
 	}

@@ -66,22 +66,28 @@ type record struct {
 	speaker []byte // see appendSpeaker; nil until it is known
 }
 
-// take takes the object of a source that p has parsed, and reports whether
-// anything in it was of interest.
+// take takes the object of a source that p has parsed, or another value, and
+// reports whether anything in it was of interest.
 func (f *finder) take(s *source, p *parser, n nesting, text []byte) bool {
-	return f.withRecord(s, text, func() { f.readObject(p, n, text) })
+	return f.withRecord(s, text, func() {
+		if text[0] == '{' {
+			f.readObject(p, n, text)
+		} else {
+			f.readValue(text, nil, n)
+		}
+	})
 }
 
 // withRecord reads a record, which may be within another one, and reports
 // whether anything in it was of interest.
 func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
-	outer, before := f.record, f.taken
+	outer, times, before := f.record, f.times, f.taken
 	f.record = record{text: text, line: s.line(), stream: s.name}
 	if outer.text == nil {
 		f.losses = f.losses[:0]
 	}
 	read()
-	f.record = outer
+	f.record, f.times = outer, times
 	return f.taken > before
 }
 
@@ -113,14 +119,10 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 	f.times = append(f.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
 	for i := range members {
 		m, from := &members[i], len(f.candidates)
-		if value := p.json[m.start:m.end]; value[0] == '"' {
-			if p.decodedAt != m.start {
-				p.decodedAt = -1
-				p.decoded, _ = decodeString(p.decoded[:0], p.json, int(m.start))
-			}
+		if p.decodedAt == m.start {
 			f.readText(p.name(m), p.decoded, n.deeper())
 		} else {
-			f.readValue(value, p.name(m), n.deeper())
+			f.readValue(p.json[m.start:m.end], p.name(m), n.deeper())
 		}
 		f.merge(start, from)
 	}
@@ -146,13 +148,15 @@ func (f *finder) mayHold(p *parser, m member, inEvent bool) bool {
 	return len(f.waiting) > 0 && !f.inEvent || value[0] == '"' && mayBegin(value[1:]) || value[0] != '"' && mayHoldEvent(value)
 }
 
-// readValue looks for events in an object or array, at the level n.
+// readValue looks for events in a value, at the level n.
 func (f *finder) readValue(value, name []byte, n nesting) {
-	if value[0] == '[' {
+	switch p := &f.parsers[n.index()]; {
+	case value[0] == '"':
+		p.decoded, _ = decodeString(p.decoded[:0], value, 0)
+		f.readText(name, p.decoded, n)
+	case value[0] == '[':
 		f.readArray(value, name, n)
-		return
-	}
-	if !f.readWhole(value, n) && !f.inEvent && mayHoldEvent(value) {
+	case value[0] == '{' && !f.readWhole(value, n) && !f.inEvent && mayHoldEvent(value):
 		f.problem(InvalidJSON)
 	}
 }
@@ -212,14 +216,8 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 			// A row may begin with its time.
 			f.times = append(f.times, e)
 		}
-		switch e[0] {
-		case '{', '[':
+		if e[0] != '"' || mayBegin(e[1:]) || len(f.waiting) > 0 && !f.inEvent {
 			f.readValue(e, name, n)
-		case '"':
-			if len(f.waiting) > 0 && !f.inEvent || mayBegin(e[1:]) {
-				text, _ := decodeString(nil, e, 0)
-				f.readText(name, text, n)
-			}
 		}
 		if isRow {
 			f.merge(start, from)
