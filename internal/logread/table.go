@@ -172,21 +172,19 @@ var escaper = func() *strings.Replacer {
 
 // readRow reads the record of a table at i.
 func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
-	t, rest := s.reader.table, text[i:]
+	t, rest, all := s.reader.table, text[i:], s.isAll(text[i:], end)
 	rest = rest[:min(len(rest), s.reader.maxLength)]
-	n, isOpen := -1, true
-	for quotes := 0; isOpen && n < len(rest) && (n < 0 || s.single == 0); {
-		from := n + 1
-		if n = lineEnd(rest, from); n == len(rest) && !s.isAll(rest, end) {
-			return i, false
-		}
-		quotes += bytes.Count(rest[from:n], quote)
-		isOpen = quotes%2 == 1
+	if n := lineEnd(rest, 0); s.single > 0 && n < len(rest) {
+		rest, all = rest[:n], true
 	}
-	record, p := rest[:n], &s.reader.finder.parsers[s.index()]
-	cells, length := cutCells(record, t.comma)
+	cells, n := cutCells(rest, t.comma)
+	if n == len(rest) && !all {
+		return i, false
+	}
+	record, p := bytes.TrimSuffix(rest[:n], newline), &s.reader.finder.parsers[s.index()]
+	n = len(record)
 	have := min(len(cells), len(t.names)) // other cells show that they are not in quotes
-	isOpen = isOpen || length < n || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
+	isOpen := bytes.Count(record, quote)%2 == 1 || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
 	switch joined := tableOf(record); {
 	case joined != nil: // another file begins
 		s.reader.table = joined
@@ -198,15 +196,14 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 	case isOpen:
 		s.problem(InvalidJSON)
 		s.single = max(s.single, n)
-		s.skips = true
-		return i, true
 	default:
 		taken := s.reader.finder.taken
 		s.readMade(t.objectOf(p, cells), record)
 		if p.present&(1<<fieldDecisionID|1<<fieldMetrics) != 0 && s.reader.finder.taken == taken {
 			s.problem(UnknownForm)
 		}
+		i += n
 	}
-	s.skips = true
-	return i + n, true
+	s.skips = true // up to the end of the line
+	return i, true
 }
