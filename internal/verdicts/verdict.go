@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	pathpkg "path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -180,21 +181,20 @@ func New(rules map[string]string) (*Set, error) {
 }
 
 func parseRule(text string) (f verdictField, err error) {
-	rest, negate := strings.CutPrefix(strings.TrimSpace(text), "not ")
-	reference, literal, compares := strings.Cut(rest, "==")
-	f.negate = negate
-	f.names = strings.Split(strings.TrimSpace(reference), ".")
-	valid := f.names[0] == "result" && !slices.Contains(f.names, "") && !strings.ContainsAny(strings.TrimSpace(reference), " \"'[]()!&|")
-	if compares {
-		err = json.Unmarshal([]byte(literal), &f.equals)
-		valid = valid && err == nil && f.equals != ""
+	found := ruleForm.FindStringSubmatch(text)
+	if found != nil && found[3] != "" {
+		err = json.Unmarshal([]byte(found[3]), &f.equals)
 	}
-	if !valid {
+	if found == nil || err != nil || found[3] != "" && f.equals == "" {
 		return f, fmt.Errorf("invalid rule %q: write result.FIELD for what allows, \"not \" before it for what denies, or == \"TEXT\" behind it for the text that allows", text)
 	}
-	f.names = f.names[1:]
+	f.negate, f.names = found[1] != "", strings.Split(found[2], ".")[1:]
 	return f, nil
 }
+
+// ruleForm matches a rule: a negation, a field, and the text that it is compared
+// with.
+var ruleForm = regexp.MustCompile(`^\s*(not )?\s*(result(?:\.[^\s.="'\[\]()!&|]+)*)\s*(?:==(.+))?$`)
 
 // Of returns the verdict of a path without a leading slash.
 func (v *Set) Of(path string) *Verdict {
