@@ -10,10 +10,10 @@ package logread
 // registers of AVX2.
 var hasBlocks = func() bool {
 	const popcnt, pclmulqdq, osxsave, avx2, bmi1, bmi2, ymm = 1 << 23, 1 << 1, 1 << 27, 1 << 5, 1 << 3, 1 << 8, 6
-	if _, _, c, _ := cpuid(1, 0); c&popcnt == 0 || c&pclmulqdq == 0 || c&osxsave == 0 || xgetbv()&ymm != ymm {
+	if _, c := cpuid(1); c&popcnt == 0 || c&pclmulqdq == 0 || c&osxsave == 0 || xgetbv()&ymm != ymm {
 		return false // osxsave says that cpuid knows 7, too
 	}
-	_, b, _, _ := cpuid(7, 0)
+	b, _ := cpuid(7)
 	return b&avx2 != 0 && b&bmi1 != 0 && b&bmi2 != 0
 }()
 
@@ -41,7 +41,7 @@ var kept = func() (kept [257]uint64) {
 	return kept
 }()
 
-func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+func cpuid(leaf uint32) (b, c uint32)
 
 func xgetbv() uint32
 

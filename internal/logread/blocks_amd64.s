@@ -488,15 +488,13 @@ full:
 	VZEROUPPER
 	RET
 
-// func cpuid(leaf, sub uint32) (a, b, c, d uint32)
-TEXT ·cpuid(SB), NOSPLIT, $0-24
+// func cpuid(leaf uint32) (b, c uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-16
 	MOVL leaf+0(FP), AX
-	MOVL sub+4(FP), CX
+	XORL CX, CX
 	CPUID
-	MOVL AX, a+8(FP)
-	MOVL BX, b+12(FP)
-	MOVL CX, c+16(FP)
-	MOVL DX, d+20(FP)
+	MOVL BX, b+8(FP)
+	MOVL CX, c+12(FP)
 	RET
 
 // func xgetbv() uint32
