@@ -5,26 +5,35 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 )
 
-// Checks returns the thresholds as checks, which fail if they are exceeded or
-// cannot be judged.
+// Checks returns the thresholds as checks. A check fails if the whole interval of
+// a change is beyond its threshold, or if no row has enough data: the stage or the
+// key may be misspelt.
 func (c *Comparison) Checks([]string) []output.Check {
 	var all []output.Check
 	for _, t := range c.Thresholds {
-		rows, judged := c.Exceed(t)
-		check := output.Check{Name: t.Text, Failed: len(rows) > 0 || judged == 0}
-		for _, r := range rows {
-			at := slices.IndexFunc(r.Changes, func(ch Change) bool { return ch.Name == t.Name })
-			check.Texts = append(check.Texts, describe(r, r.Changes[at]))
+		check, judged := output.Check{Name: t.Text}, false
+		for _, r := range slices.Concat(c.Decisions, c.Stages) {
+			for _, ch := range r.Changes {
+				if ch.Name != t.Name || !t.applies(&r) || ch.Verdict == TooLittle && (ch.Low == -1 || math.IsInf(ch.High, 1)) {
+					continue
+				}
+				judged = true
+				if !t.Below && ch.Low > t.Limit || t.Below && ch.High < -t.Limit {
+					check.Texts = append(check.Texts, describe(r, ch))
+				}
+			}
 		}
-		if judged == 0 {
+		if !judged {
 			check.Texts = []string{"no row has this name and enough data on both sides: check the name, or compare longer logs"}
 		}
+		check.Failed = check.Texts != nil
 		all = append(all, check)
 	}
 	if c.Partly {

@@ -118,28 +118,35 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
 	}
 	c := &Comparison{By: before.By, Partly: before.Partly() || after.Partly(), Thresholds: thresholds}
+	both := c.match(before, after)
 	// Each interval depends on all tests. There are two passes, because all
 	// groups together may need too much memory.
 	b := budget{error: contrast.Error}
-	if err := c.each(before, after, func(p *pair) {
-		for _, ch := range p.Changes {
-			if p.enough(ch.Name) {
-				b.add(p.count(), p.compare(ch.Name, 0).P)
+	for _, at := range both {
+		pairs, err := c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1]))
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pairs {
+			for i, ch := range p.Changes {
+				if p.enough(ch.Name) {
+					b.add(p.count(), p.tests[i](0).P)
+				}
 			}
 		}
-	}); err != nil {
-		return nil, err
 	}
 	b.discover()
 	c.Intervals = len(b.tests)
-	err := c.each(before, after, func(p *pair) {
-		p.judge(b.alpha(p.count()))
-		if p.Stage == "" {
-			c.Decisions = append(c.Decisions, p.Row)
-		} else {
-			c.Stages = append(c.Stages, p.Row)
+	for _, at := range both {
+		pairs, _ := c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1]))
+		for i, p := range pairs {
+			if p.judge(b.alpha(p.count())); i == 0 {
+				c.Decisions = append(c.Decisions, p.Row)
+			} else {
+				c.Stages = append(c.Stages, p.Row)
+			}
 		}
-	})
+	}
 	for _, rows := range [][]Row{c.Decisions, c.Stages} {
 		slices.SortFunc(rows, func(a, b Row) int {
 			return cmp.Or(
@@ -148,162 +155,141 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 				cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage))
 		})
 	}
-	return c, err
+	return c, nil
 }
 
-// groupsOf returns the index of each group of a report, by key.
-func groupsOf(r *report.Report) map[string]int {
-	places := map[string]int{}
-	for i, g := range r.Groups.Sums() {
-		places[g.Key] = i
+// match returns the indices of the groups that are in both reports, by key. It
+// sets c.Only to the others.
+func (c *Comparison) match(before, after *report.Report) (both [][2]int) {
+	places := map[string][2]int{} // plus 1
+	for side, r := range []*report.Report{before, after} {
+		for i, g := range r.Groups.Sums() {
+			at := places[g.Key]
+			at[side] = i + 1
+			places[g.Key] = at
+		}
 	}
-	return places
-}
-
-// each calls f for the groups that are in both reports, and for the stages that
-// both have of each, by key and stage. It fills c.Only with the other groups.
-func (c *Comparison) each(before, after *report.Report, f func(*pair)) error {
-	c.Only = nil
-	was, is := groupsOf(before), groupsOf(after)
-	all := maps.Clone(was)
-	maps.Copy(all, is)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		i, inBefore := was[key]
-		j, inAfter := is[key]
-		switch {
-		case !inAfter:
+	for _, key := range slices.Sorted(maps.Keys(places)) {
+		switch i, k := places[key][0]-1, places[key][1]-1; {
+		case k < 0:
 			c.Only = append(c.Only, Only{Key: key, Before: before.Groups.Sum(i).Decisions})
-			continue
-		case !inBefore:
-			c.Only = append(c.Only, Only{Key: key, After: after.Groups.Sum(j).Decisions})
-			continue
-		}
-		b, a := before.Groups.At(i), after.Groups.At(j)
-		f(c.outcomes(b, a))
-		stagesBefore, stagesAfter := stagesOf(b), stagesOf(a)
-		for _, stage := range slices.Sorted(maps.Keys(stagesBefore)) {
-			sb, sa := stagesBefore[stage], stagesAfter[stage]
-			if sa.Durations.Count() == 0 {
-				continue
-			}
-			p, err := c.stage(b, a, stage)
-			if err != nil {
-				return err
-			}
-			grown := float64(sa.Durations.Count()) / float64(sb.Durations.Count())
-			p.Impact = math.Round(report.Float(sa.Self) - grown*report.Float(sb.Self))
-			f(p)
+		case i < 0:
+			c.Only = append(c.Only, Only{Key: key, After: after.Groups.Sum(k).Decisions})
+		default:
+			both = append(both, [2]int{i, k})
 		}
 	}
-	return nil
+	return both
 }
 
-// stagesOf returns the stages of a group that are compared, by name.
-func stagesOf(g *report.Group) map[string]groupby.Stage {
-	stages := map[string]groupby.Stage{}
-	for _, s := range g.Stages {
-		if s.Durations.Count() > 0 {
-			stages[s.Name] = s
-		}
-	}
-	return stages
-}
-
-// pair is a row with what its two sides have in slices of time.
+// pair is a row with the tests of its changes.
 type pair struct {
 	Row
-	compare func(name string, alpha float64) contrast.Difference // of a change
+	tests []func(alpha float64) contrast.Difference
 }
 
-// pairOf returns a row and what the slices of its two sides have: of returns it
-// and the number of durations or decisions.
-func pairOf[T any](before, after *report.Group, stage string, of func(*groupby.Slice) (T, uint64)) (p *pair, b, a []T) {
-	p = &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
-	b, p.Before = timed(before, of)
-	a, p.After = timed(after, of)
-	return p, b, a
+// pairs returns the outcomes of a group, and then its stages that both reports
+// have.
+func (c *Comparison) pairs(before, after *report.Group) ([]*pair, error) {
+	all := []*pair{c.outcomes(before, after)}
+	for i := range before.Stages {
+		b, a := &before.Stages[i], report.Stage(after.Stages, before.Stages[i].Name)
+		if b.Durations.Count() == 0 || a.Durations.Count() == 0 {
+			continue
+		}
+		p, err := c.stage(before, after, b.Name)
+		if err != nil {
+			return nil, err
+		}
+		grown := float64(a.Durations.Count()) / float64(b.Durations.Count())
+		p.Impact = math.Round(report.Float(a.Self) - grown*report.Float(b.Self))
+		all = append(all, p)
+	}
+	return all, nil
 }
 
-// timed returns what each slice of time has that has some, in the order of time.
-// If no slice has some, it returns what has no time.
-func timed[T any](g *report.Group, of func(*groupby.Slice) (T, uint64)) (all []T, side Side) {
-	var rest []T
-	var untimed uint64
+// timed returns the slices of time that have something, in the order of time,
+// and how much. If none has it, it returns the slice without a time.
+func timed(g *report.Group, of func(*groupby.Slice) uint64) (all []*groupby.Slice, side Side) {
+	var untimed []*groupby.Slice
 	for i := range g.Slices {
-		switch x, n := of(&g.Slices[i]); {
-		case n == 0:
-		case g.Slices[i].Begin == logread.NoTime:
-			rest, untimed = []T{x}, n
+		switch s := &g.Slices[i]; {
+		case of(s) == 0:
+		case s.Begin == logread.NoTime:
+			untimed = append(untimed, s)
 		default:
-			all = append(all, x)
-			side.Count += n
+			all = append(all, s)
+			side.Count += of(s)
 		}
 	}
-	if side.Slices = len(all); side.Slices == 0 {
-		return rest, Side{Count: untimed}
+	if side.Slices = len(all); side.Slices == 0 && untimed != nil {
+		return untimed, Side{Count: of(untimed[0])}
 	}
 	return all, side
 }
 
 // stage returns the row of a stage.
-func (c *Comparison) stage(before, after *report.Group, stage string) (*pair, error) {
-	p, b, a := pairOf(before, after, stage, func(s *groupby.Slice) (*exphist.Snapshot, uint64) {
-		for i := range s.Stages {
-			if s.Stages[i].Name == stage {
-				return &s.Stages[i].Durations, s.Stages[i].Durations.Count()
-			}
+func (c *Comparison) stage(before, after *report.Group, stage string) (p *pair, err error) {
+	p = &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
+	durations := func(s *groupby.Slice) *exphist.Snapshot { return &report.Stage(s.Stages, stage).Durations }
+	side := func(g *report.Group) (all []*exphist.Snapshot, side Side) {
+		parts, side := timed(g, func(s *groupby.Slice) uint64 { return durations(s).Count() })
+		for _, s := range parts {
+			all = append(all, durations(s))
 		}
-		return nil, 0
-	})
+		return all, side
+	}
+	var b, a []*exphist.Snapshot
+	b, p.Before = side(before)
+	a, p.After = side(after)
 	x, err := contrast.NewQuantiles(b, a)
 	if err != nil {
 		return nil, fmt.Errorf("%s of %q: %w", stage, p.Key, err)
 	}
-	if x != nil { // else all durations are 0
-		p.compare = func(name string, alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) }
-		c.add(p, quantileNames, func(i int) bool { return quantileNames[i] == "p50" || quantileNames[i] == "p99" })
+	for _, name := range quantileNames {
+		if x != nil && (name == "p50" || name == "p99" || c.limits(p, name)) { // else all durations are 0
+			p.add(name, func(alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) })
+		}
 	}
 	return p, nil
 }
 
 // outcomes returns the row of a group's decisions.
 func (c *Comparison) outcomes(before, after *report.Group) *pair {
-	p, b, a := pairOf(before, after, "", func(s *groupby.Slice) (of [len(outcomeNames)]uint64, n uint64) {
+	p := &pair{Row: Row{Key: before.Key, Verdict: TooLittle}}
+	decisions := func(s *groupby.Slice) (n uint64) {
 		for _, k := range s.Outcomes {
 			n += k
 		}
-		return s.Outcomes, n
-	})
-	counts := func(all [][len(outcomeNames)]uint64, k int) (counts []contrast.Count) {
-		for _, of := range all {
-			c := contrast.Count{Has: float64(of[k])}
-			for _, n := range of {
-				c.N += float64(n)
-			}
-			counts = append(counts, c)
+		return n
+	}
+	var b, a []*groupby.Slice
+	b, p.Before = timed(before, decisions)
+	a, p.After = timed(after, decisions)
+	counts := func(all []*groupby.Slice, k int) (counts []contrast.Count) {
+		for _, s := range all {
+			counts = append(counts, contrast.Count{N: float64(decisions(s)), Has: float64(s.Outcomes[k])})
 		}
 		return counts
 	}
-	p.compare = func(name string, alpha float64) contrast.Difference {
-		k := slices.Index(outcomeNames[:], name)
-		return contrast.Shares(counts(b, k), counts(a, k), alpha)
-	}
-	c.add(p, outcomeNames[:], func(k int) bool { return before.Outcomes[k] > 0 || after.Outcomes[k] > 0 })
 	grown := float64(after.Decisions) / float64(before.Decisions)
-	for k, n := range after.Outcomes {
-		p.Impact += max(0, float64(n)-grown*float64(before.Outcomes[k]))
+	for k, name := range outcomeNames {
+		if before.Outcomes[k] > 0 || after.Outcomes[k] > 0 || c.limits(p, name) {
+			p.add(name, func(alpha float64) contrast.Difference { return contrast.Shares(counts(b, k), counts(a, k), alpha) })
+		}
+		p.Impact += max(0, float64(after.Outcomes[k])-grown*float64(before.Outcomes[k]))
 	}
 	p.Impact = math.Round(p.Impact)
 	return p
 }
 
-// add adds the changes of these names that are due, or that a threshold has.
-func (c *Comparison) add(p *pair, names []string, due func(i int) bool) {
-	for i, name := range names {
-		if due(i) || slices.ContainsFunc(c.Thresholds, func(t Threshold) bool { return t.Name == name && t.applies(&p.Row) }) {
-			p.Changes = append(p.Changes, Change{Name: name})
-		}
-	}
+// limits reports whether a threshold is for a change of a row.
+func (c *Comparison) limits(p *pair, name string) bool {
+	return slices.ContainsFunc(c.Thresholds, func(t Threshold) bool { return t.Name == name && t.applies(&p.Row) })
+}
+
+func (p *pair) add(name string, test func(alpha float64) contrast.Difference) {
+	p.Changes, p.tests = append(p.Changes, Change{Name: name}), append(p.tests, test)
 }
 
 // enough reports whether both sides have enough data to judge a change.
@@ -322,7 +308,7 @@ func (p *pair) count() float64 { return float64(p.Before.Count) + float64(p.Afte
 func (p *pair) judge(alpha float64) {
 	for i := range p.Changes {
 		ch := &p.Changes[i]
-		d := p.compare(ch.Name, alpha)
+		d := p.tests[i](alpha)
 		*ch = Change{ch.Name, d.Before, d.After, d.After/d.Before - 1, d.Low, d.High, TooLittle}
 		if ch.share() {
 			ch.Change = d.After - d.Before

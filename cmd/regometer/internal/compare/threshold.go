@@ -57,23 +57,3 @@ func ParseThreshold(text string) (Threshold, error) {
 func (t Threshold) applies(r *Row) bool {
 	return r.Stage == t.Stage && (t.Key == "" || r.Key == t.Key)
 }
-
-// Exceed returns the rows that are beyond a threshold, and the number of rows
-// with enough data to be compared with it. A row is beyond a threshold if the
-// whole confidence interval is. If no row has enough data, the stage or the key
-// may be misspelt. The threshold must be one of the comparison, unless its
-// quantile is p50 or p99.
-func (c *Comparison) Exceed(t Threshold) (exceeded []Row, judged int) {
-	for _, r := range slices.Concat(c.Decisions, c.Stages) {
-		for _, ch := range r.Changes {
-			if ch.Name != t.Name || !t.applies(&r) || ch.Verdict == TooLittle && (ch.Low == -1 || math.IsInf(ch.High, 1)) {
-				continue
-			}
-			judged++
-			if !t.Below && ch.Low > t.Limit || t.Below && ch.High < -t.Limit {
-				exceeded = append(exceeded, r)
-			}
-		}
-	}
-	return exceeded, judged
-}

@@ -62,7 +62,7 @@ func revisionsOf(groups *groupby.Groups) []Revision {
 	var revisions []Revision
 	for g := range groups.All(false) {
 		if g.Key != rollup.Other {
-			revisions = append(revisions, Revision{g.Key, g.First, g.Last, *stage(groups.Get(g.Key, false, nil).Stages, evaluationStage)})
+			revisions = append(revisions, Revision{g.Key, g.First, g.Last, *Stage(groups.Get(g.Key, false, nil).Stages, evaluationStage)})
 		}
 	}
 	slices.SortStableFunc(revisions, func(a, b Revision) int {

@@ -42,8 +42,8 @@ func quantiles(d *exphist.Snapshot) (q [len(ranks)]int64) {
 	return q
 }
 
-// stage returns the stage with a name, or an empty stage.
-func stage(stages []groupby.Stage, name string) *groupby.Stage {
+// Stage returns the stage with a name, or an empty stage.
+func Stage(stages []groupby.Stage, name string) *groupby.Stage {
 	for i := range stages {
 		if stages[i].Name == name {
 			return &stages[i]
@@ -79,8 +79,8 @@ const (
 // server, or if none has a query to compile.
 func queryCacheHits(g *groupby.Group) (float64, bool) {
 	hits := counter(g.Counters, queryHits)
-	compiled := stage(g.Stages, compileStage).Durations.Count()
-	ofServer := stage(g.Stages, handlerStage).Durations.Count() > 0
+	compiled := Stage(g.Stages, compileStage).Durations.Count()
+	ofServer := Stage(g.Stages, handlerStage).Durations.Count() > 0
 	if hits == (groupby.Sum{}) && (compiled == 0 || !ofServer) {
 		return 0, false
 	}
@@ -96,7 +96,7 @@ var wholes = []string{handlerStage, decisionStage}
 // has durations.
 func Outermost(stages []groupby.Stage) *groupby.Stage {
 	for _, name := range wholes {
-		if s := stage(stages, name); s.Durations.Count() > 0 {
+		if s := Stage(stages, name); s.Durations.Count() > 0 {
 			return s
 		}
 	}

@@ -47,7 +47,7 @@ var oftens = []often{
 		advice: outcomeTexts[outcome.Undefined].advice + " If undefined means no, add a `default` rule that says so.",
 	}, {
 		rule: "http_send_unfinished", did: "decisions (%s) had a call of `http.send` that did not end",
-		count: func(g *Group) (n, of uint64) { return stage(g.Stages, httpStage).Unfinished, g.Decisions },
+		count: func(g *Group) (n, of uint64) { return Stage(g.Stages, httpStage).Unfinished, g.Decisions },
 		least: 10, stage: httpStage, advice: httpStops,
 	}, {
 		rule: "http_send_slow", did: fmt.Sprintf("calls of `http.send` (%%s) took a second or more, and %d times the median", httpTimes),
@@ -57,7 +57,7 @@ var oftens = []often{
 
 // countSlow returns the number of slow calls of http.send, and of all.
 func countSlow(g *Group) (n, of uint64) {
-	d := &stage(g.Stages, httpStage).Durations
+	d := &Stage(g.Stages, httpStage).Durations
 	limit := max(float64(time.Second), httpTimes*d.Quantile(0.5))
 	if float64(d.Max()) < limit {
 		return 0, d.Count()
@@ -93,7 +93,7 @@ type ending struct {
 // that did not end.
 func (r *Report) hung() map[ending]tally {
 	counts := map[ending]tally{}
-	if stage(r.Total.Stages, httpStage).Unfinished == 0 {
+	if Stage(r.Total.Stages, httpStage).Unfinished == 0 {
 		return counts
 	}
 	for i := range r.sample.kept {

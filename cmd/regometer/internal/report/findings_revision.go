@@ -72,7 +72,7 @@ func revisionSlower(r *Report) (f Finding, begin int64) {
 // or later, and before to.
 func evaluationsOf(parts []groupby.Slice, from, to int64) (found []*exphist.Snapshot) {
 	for _, s := range parts {
-		if d := &stage(s.Stages, evaluationStage).Durations; s.Begin >= from && s.Begin < to && d.Count() > 0 {
+		if d := &Stage(s.Stages, evaluationStage).Durations; s.Begin >= from && s.Begin < to && d.Count() > 0 {
 			found = append(found, d)
 		}
 	}

@@ -488,7 +488,7 @@ func TestNumbersBounded(t *testing.T) {
 	if most > maxNamed || most < maxNamed/2 {
 		t.Errorf("names take %d bytes, want at most %d", most, maxNamed)
 	}
-	if s := w.sum.groups.Get("", false, nil); stage(s.Stages, evaluationStage).Durations.Count() != 80 {
-		t.Errorf("%d evaluations", stage(s.Stages, evaluationStage).Durations.Count())
+	if s := w.sum.groups.Get("", false, nil); Stage(s.Stages, evaluationStage).Durations.Count() != 80 {
+		t.Errorf("%d evaluations", Stage(s.Stages, evaluationStage).Durations.Count())
 	}
 }
