@@ -74,13 +74,8 @@ func (b *blocks) count() float64 { return b.total[b.width] }
 // at returns the interpolated count below position u. The counts below
 // positions 0, 1, … are given.
 func at(below []float64, u float64) float64 {
-	if u <= 0 {
-		return below[0]
-	}
-	k := int(u)
-	if k >= len(below)-1 {
-		return below[len(below)-1]
-	}
+	u = max(0, min(u, float64(len(below)-1)))
+	k := min(int(u), len(below)-2)
 	return below[k] + (u-float64(k))*(below[k+1]-below[k])
 }
 

@@ -96,10 +96,9 @@ func sideOf(counts []Count, waves [][]float64) side {
 		return s
 	}
 	s.share = has / s.n
-	if waves == nil {
-		return s
+	if waves != nil {
+		s.variance = longRunVariance(counts, s.share, waves, memoryOf(counts, s.share)) / (s.n * s.n)
 	}
-	s.variance = longRunVariance(counts, s.share, waves, memoryOf(counts, s.share)) / (s.n * s.n)
 	return s
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Often is a rule for what many decisions of some paths do, unless a scan has a
-// finding of it that says more.
+// finding of it that says more, or most of them wait for a call that does not end.
 type often struct {
 	rule, did string
 	scanned   string          // another rule of the scan about it
@@ -83,31 +83,6 @@ func (r *Report) busiest(is func(path string, of outcome.Outcome) bool) (client 
 	return client, share / max(1, n)
 }
 
-// ending is how decisions of a path end.
-type ending struct {
-	path string
-	of   outcome.Outcome
-}
-
-// hung counts the decisions of the sample, and those with a call of http.send
-// that did not end.
-func (r *Report) hung() map[ending]tally {
-	counts := map[ending]tally{}
-	if Stage(r.Total.Stages, httpStage).Unfinished == 0 {
-		return counts
-	}
-	for i := range r.sample.kept {
-		d := &r.sample.kept[i]
-		e := ending{r.sample.name(d, ofPath), d.outcome}
-		t := tally{all: 1}
-		if d.parts[ofHTTP] < 0 {
-			t.has = 1
-		}
-		counts[e] = counts[e].plus(t)
-	}
-	return counts
-}
-
 // findOften returns the findings of the scan and of these rules.
 func findOften(r *Report) (found []Finding) {
 	found = slices.Clone(r.byTime)
@@ -118,18 +93,30 @@ func findOften(r *Report) (found []Finding) {
 		key   string
 		n, of uint64
 	}
-	paths, hung := make([][]path, len(oftens)), r.hung()
+	// How decisions end, and how many of them have a call of http.send that does not.
+	type ending struct {
+		path string
+		of   outcome.Outcome
+	}
+	paths, hung := make([][]path, len(oftens)), map[ending]tally{}
+	for i := range r.sample.kept {
+		d, t := &r.sample.kept[i], tally{all: 1}
+		if d.parts[ofHTTP] < 0 {
+			t.has = 1
+		}
+		e := ending{r.sample.name(d, ofPath), d.outcome}
+		hung[e] = hung[e].plus(t)
+	}
 	for _, g := range r.Groups.Sums() {
 		for i := range oftens {
 			o := &oftens[i]
-			told := slices.ContainsFunc(r.byTime, func(f Finding) bool {
-				return (f.Rule == o.rule || f.Rule == o.scanned) && (f.Path == "" || f.Path == g.Key)
-			})
 			n, of := g.Outcomes[o.ended], g.Decisions
 			if o.count != nil {
 				n, of = o.count(g)
 			}
-			told = told || o.count == nil && hung[ending{g.Key, o.ended}].rate() > 0.5 // by http_send_unfinished
+			told := o.count == nil && hung[ending{g.Key, o.ended}].rate() > 0.5 || slices.ContainsFunc(r.byTime, func(f Finding) bool {
+				return (f.Rule == o.rule || f.Rule == o.scanned) && (f.Path == "" || f.Path == g.Key)
+			})
 			if g.Key != rollup.Other && n >= max(1, o.each) && Ratio(n, of) >= o.share && !told {
 				paths[i] = append(paths[i], path{g.Key, n, of})
 			}
@@ -147,7 +134,7 @@ func findOften(r *Report) (found []Finding) {
 		f := Finding{Rule: o.rule, Stage: o.stage, Figures: map[string]float64{"decisions": float64(of), "share": Ratio(n, of)}}
 		f.setTimes(r.From, r.To)
 		client := ""
-		if o.count == nil && r.sample != nil {
+		if o.count == nil {
 			client = f.nameClient(r.busiest(func(key string, of outcome.Outcome) bool {
 				return of == o.ended && slices.ContainsFunc(list, func(p path) bool { return p.key == key })
 			}))
