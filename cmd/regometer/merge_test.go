@@ -98,6 +98,7 @@ func TestMerge(t *testing.T) {
 		"compare --unique a.rgm a.log": "a.rgm: --unique does not work with saved reports",
 		"compare --path a a.log a.rgm": "a.rgm: --path does not work with saved reports",
 		"compare --by day a.log a.rgm": "a.rgm was saved with --by path",
+		"compare hour.rgm a.log":       "one report is grouped by hour, the other by path",
 		"report --save . a.log":        "is a folder",
 	} {
 		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != exitFailure || stdout != "" || !strings.Contains(stderr, want) {

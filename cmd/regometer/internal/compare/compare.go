@@ -257,12 +257,7 @@ func (c *Comparison) stage(before, after *report.Group, stage string) (p *pair, 
 // outcomes returns the row of a group's decisions.
 func (c *Comparison) outcomes(before, after *report.Group) *pair {
 	p := &pair{Row: Row{Key: before.Key, Verdict: TooLittle}}
-	decisions := func(s *groupby.Slice) (n uint64) {
-		for _, k := range s.Outcomes {
-			n += k
-		}
-		return n
-	}
+	decisions := func(s *groupby.Slice) uint64 { return report.Decisions(s.Outcomes) }
 	var b, a []*groupby.Slice
 	b, p.Before = timed(before, decisions)
 	a, p.After = timed(after, decisions)

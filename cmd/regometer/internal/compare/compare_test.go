@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
@@ -194,14 +193,6 @@ func TestOptions(t *testing.T) {
 	}
 	if more.Intervals != all.Intervals+1 {
 		t.Errorf("%d intervals, want %d", more.Intervals, all.Intervals+1)
-	}
-}
-
-func TestErrors(t *testing.T) {
-	before, after := example(t)
-	after.By = "hour"
-	if _, err := Reports(before, after); err == nil || !strings.Contains(err.Error(), "by hour") {
-		t.Errorf("by path and by hour: %v", err)
 	}
 }
 

@@ -19,10 +19,7 @@ func newGroup(g *groupby.Group) Group {
 
 // addUp sets the fields that follow from the embedded groupby.Group.
 func (g *Group) addUp() {
-	g.Decisions, g.Time = 0, groupby.Sum{}
-	for _, n := range g.Outcomes {
-		g.Decisions += n
-	}
+	g.Decisions, g.Time = Decisions(g.Outcomes), groupby.Sum{}
 	for i := range g.Stages {
 		g.Time = g.Time.Plus(g.Stages[i].Self)
 	}

@@ -116,10 +116,4 @@ func TestShare(t *testing.T) {
 			t.Errorf("Share(%v, %v) = %v, want %v", c.part, c.whole, got, c.want)
 		}
 	}
-	if got := Ratio(1, 4); got != 0.25 {
-		t.Errorf("Ratio(1, 4) = %v", got)
-	}
-	if got := Ratio(1, 0); got != 0 {
-		t.Errorf("Ratio(1, 0) = %v", got)
-	}
 }

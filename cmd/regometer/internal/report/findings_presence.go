@@ -153,8 +153,7 @@ func (s *scan) rateFell(r *Report) (f Finding) {
 	}
 	rates := make([]float64, n)
 	for _, p := range all[1 : len(all)-1] {
-		o := outcomes(p.Outcomes)
-		rates[(p.Begin-begin)/r.Width] = float64(o.sum())
+		rates[(p.Begin-begin)/r.Width] = float64(Decisions(p.Outcomes))
 	}
 	for i := rateSlices; i+rateSlices <= len(rates); i++ {
 		// The rate fell within the first of the slices after it.

@@ -17,8 +17,9 @@ import (
 
 type outcomes [outcome.Cancelled + 1]uint64
 
-func (o *outcomes) sum() (n uint64) {
-	for _, k := range o {
+// Decisions returns the number of decisions with any outcome.
+func Decisions(outcomes [outcome.Cancelled + 1]uint64) (n uint64) {
+	for _, k := range outcomes {
 		n += k
 	}
 	return n
@@ -54,8 +55,8 @@ func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out tally, e
 			}
 		}
 	}
-	if s.share < 1 && names <= 1 && !c.stays && whole.sum() >= scanLeast && rest.sum() >= scanLeast {
-		return tally{int(whole.sum()), int(whole[c.outcome])}, tally{int(rest.sum()), int(rest[c.outcome])}, true
+	if s.share < 1 && names <= 1 && !c.stays && Decisions(whole) >= scanLeast && Decisions(rest) >= scanLeast {
+		return tally{int(Decisions(whole)), int(whole[c.outcome])}, tally{int(Decisions(rest)), int(rest[c.outcome])}, true
 	}
 	return c.in, c.out, s.share == 1
 }

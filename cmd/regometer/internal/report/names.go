@@ -46,7 +46,7 @@ func (s *seen) merge(o *seen) {
 }
 
 // Decisions returns the number of decisions.
-func (s *seen) Decisions() uint64 { return s.Outcomes.sum() }
+func (s *seen) Decisions() uint64 { return Decisions(s.Outcomes) }
 
 // sum returns the decisions of a name, or nil if there is no room for it.
 func (n *names) sum(name hashed) *seen {
