@@ -124,7 +124,6 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 	addNumberFlag(cmd, &o.Slowest, "slowest", 0, "also list this `number` of the slowest decisions")
 	parquet = out.files.flag(cmd, "parquet", "", parquetKind, "also write the decisions to this Parquet `file`, one row each")
 	flags.BoolVar(&allowEmpty, "allow-empty", false, "exit with status 0, not 4, if the report has no decisions")
-	addNumberFlag(cmd, &o.Workers, "workers", 0, "`number` of goroutines that read; 0 for one per processor (default 0)")
 	return cmd
 }
 
