@@ -109,8 +109,6 @@ go to go build. See ` + text.Documents + `embedding.md.
 	addUpstreamFlag(cmd, &o.Upstream)
 	cmd.Flags().StringVar(&source, "write-source", "", "new or empty `folder` for the source, which is not built")
 	cmd.MarkFlagsMutuallyExclusive("write-source", "output")
-	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified")
-	cmd.MarkFlagsMutuallyExclusive("upstream", "no-plugin")
-	cmd.MarkFlagsMutuallyExclusive("upstream", "pure")
+	cmd.MarkFlagsMutuallyExclusive("upstream", "unmodified", "no-plugin", "pure")
 	return cmd
 }

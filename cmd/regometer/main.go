@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintln(stderr, "regometer: interrupted")
 		return exitInterrupted
 	case !started:
-		message := goFunction.ReplaceAllString(err.Error(), "")
+		message := exclusive.ReplaceAllString(goFunction.ReplaceAllString(err.Error(), ""), "use only one of these flags: $1")
 		fmt.Fprintf(stderr, "regometer: %s\nRun '%s --help' for usage.\n", message, cmd.CommandPath())
 		return exitUsage
 	}
@@ -94,6 +94,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // goFunction matches what Go's packages put before the cause of an error. The
 // error already names the flag and its value.
 var goFunction = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": `)
+
+// exclusive matches Cobra's error of flags that exclude each other.
+var exclusive = regexp.MustCompile(`^if any flags in the group .* \[(.+)\] were all set$`)
 
 // A statusError ends the command with a status. The command has already printed
 // the reason.

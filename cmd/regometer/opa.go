@@ -35,6 +35,7 @@ machine. The process then becomes OPA, with OPA's exit status, signals and strea
 	}
 	addOPAFlag(cmd, &o.OPA)
 	addPartFlags(cmd, &o, "run")
+	cmd.MarkFlagsMutuallyExclusive("unmodified", "no-plugin", "pure")
 	// OPA gets the first argument that is not a flag, and all that follow.
 	cmd.Flags().SetInterspersed(false)
 	return cmd

@@ -57,7 +57,7 @@ type Options struct {
 type Slower struct {
 	Stage  string        // such as "rego_query_eval"
 	Factor float64       // from 1 to 1,000
-	After  time.Duration // from Start to the first slow decision
+	After  time.Duration // from Start to the first slow decision, not below 0
 }
 
 // Check returns an error if an option is invalid. The error names the flag of
@@ -80,8 +80,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("invalid --form %q: use one of %s", o.Form, strings.Join(Forms, ", "))
 	case !slices.Contains(firstPathStages, o.Slower.Stage):
 		return o, fmt.Errorf("invalid --slower: the first path has no stage %q: use one of %s", o.Slower.Stage, strings.Join(firstPathStages, ", "))
-	case !(o.Slower.Factor >= 1 && o.Slower.Factor <= 1000): // also if it is not a number
-		return o, fmt.Errorf("invalid factor of --slower %v: it must be from 1 to 1,000", o.Slower.Factor)
+	case !(o.Slower.Factor >= 1 && o.Slower.Factor <= 1000) || o.Slower.After < 0: // also if the factor is not a number
+		return o, errors.New("invalid --slower: FACTOR must be from 1 to 1,000, and AFTER not below 0")
 	case !(o.Rate >= 0.01 && o.Rate <= 1e6): // else the times leave the years that have four digits
 		return o, fmt.Errorf("invalid --rate %v: it must be from 0.01 to 1,000,000", o.Rate)
 	case o.Paths < 1 || o.Paths > 1e6:

@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 		"invalid --rate 0.001":       {Decisions: 1, Rate: 0.001},
 		"invalid --event-size":       {Decisions: 1, EventBytes: 65 << 20},
 		"invalid --paths":            {Decisions: 1, Paths: 1_000_001},
-		"invalid factor of --slower": slower(Slower{Stage: eval, Factor: math.NaN()}),
+		"FACTOR must be":             slower(Slower{Stage: eval, Factor: math.NaN()}),
 		`has no stage "rego_eval"`:   slower(Slower{Stage: "rego_eval", Factor: 2}),
 	} {
 		if err := Write(io.Discard, o); err == nil || !strings.Contains(err.Error(), want) {
