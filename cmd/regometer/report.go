@@ -205,10 +205,9 @@ func explain(stderr io.Writer, in *report.Inputs) {
 			continue
 		}
 		fmt.Fprintln(stderr, "regometer:", text.Fit(in.Unrecognised, 600))
-		fmt.Fprintln(stderr, "An event is a whole JSON object with decision_id and one of path, query, labels, metrics,\n"+
-			"or with metrics, one of path, query, and one of labels, msg. If it has msg, this is \"Decision Log\".\n"+
-			"A response of OPA's API is none.")
-		fmt.Fprintln(stderr, "See "+text.Documents+"report.md for the forms that regometer reads.")
+		fmt.Fprintln(stderr, "An event is a JSON object with decision_id and one of path, query and labels, or with metrics and enough\n"+
+			"other members of events. If it has msg, this is \"Decision Log\".\n"+
+			"See "+text.Documents+"report.md for the forms that regometer reads.")
 	}
 }
 
