@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -204,13 +203,12 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	defer cancel()
 	ended := make(chan error, 3)
 	go func() { ended <- server.Serve(listener) }()
-	var profiling sync.WaitGroup
 	if len(args) > 0 {
 		go func() { ended <- c.ReadPipe(cmd.InOrStdin()) }()
 	}
 	policy.Follow(ctx)
 	if live != nil {
-		profiling.Go(func() { live.Run(ctx) })
+		go live.Run(ctx) // its process ends with this one
 	}
 	select {
 	case err = <-ended:
@@ -221,7 +219,6 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		}
 	}
 	cancel()
-	profiling.Wait()
 	grace, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	return errors.Join(err, server.Shutdown(grace), c.Wait(grace))

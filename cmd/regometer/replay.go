@@ -47,10 +47,6 @@ changed, and no built-in function gets a connection, unless --network allows it.
 
 Without --all, it evaluates a sample of up to 20,000 decisions that stands for all.
 
-With --fail-on, the exit status is 3 beyond a threshold. A threshold limits the decisions
-that are changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other,
-or with --against the growth of a quantile of rego_query_eval.
-
 ` + outputHelp + "\nSee " + text.Documents + "replay.md for the meaning of the results.",
 		Example: `  regometer replay --policy bundle.tar.gz logs
   regometer replay --policy policy/ --path httpapi/authz --since 24h logs
@@ -86,7 +82,7 @@ or with --against the growth of a quantile of rego_query_eval.
 	flags.DurationVar(&o.run.Timeout, "timeout", time.Second, "longest `time` of an evaluation")
 	sizeFlag(cmd, &o.run.Memory, "memory", "end before the command needs more than this `size` of memory")
 	addFormatFlag(cmd, &o.format)
-	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'changed>0', 'allowed-to-denied>0.1%' or 'p99:rego_query_eval>+20%'; may be repeated", o.run.Thresholds.Add)
+	flags.Func("fail-on", "exit with status 3 beyond this `threshold` of the decisions that are changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other, such as 'changed>0' or 'other>0.1%', or with --against of a quantile, such as 'p99:rego_query_eval>+20%'; may be repeated", o.run.Thresholds.Add)
 	o.files = newOutputs(cmd)
 	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page to this `file`")
 	o.pprof = o.files.flag(cmd, "pprof", "", profileKind, "also write a profile of the rules for go tool pprof to this `file`")

@@ -30,8 +30,10 @@ const profilePath = "/debug/pprof/rego"
 // A Draw is a sample of events: each gets a number by chance, and those with the
 // greatest numbers stay.
 type Draw struct {
-	Seen int // events, without those that are too large
-	Kept []Drawn
+	Seen  int // events, without those that are too large
+	Kept  []Drawn
+	bytes int
+	bar   uint64 // the greatest number that did not stay, or 0 if all did
 }
 
 // Drawn is an event of a draw.
@@ -40,25 +42,33 @@ type Drawn struct {
 	Text   []byte
 }
 
-// mostDrawn limits the events of a draw, and largest the bytes of an event.
-const mostDrawn, largest = 10, 256 << 10
+// mostDrawn limits the events of a draw, mostBytes their bytes together, and
+// largest those of an event.
+const mostDrawn, mostBytes, largest = 100, 1 << 20, 256 << 10
 
 func (d *Draw) add(event []byte) {
-	if d != nil && len(event) <= largest {
-		d.Merge(Draw{1, []Drawn{{rand.Uint64(), event}}})
+	if d == nil || len(event) > largest {
+		return
+	}
+	d.Seen++
+	if number := rand.Uint64(); number > d.bar {
+		d.Merge(Draw{Kept: []Drawn{{number, bytes.Clone(event)}}})
 	}
 }
 
 // Merge adds another draw.
 func (d *Draw) Merge(o Draw) {
 	d.Seen += o.Seen
+	d.bar = max(d.bar, o.bar)
 	for _, e := range o.Kept {
 		at, _ := slices.BinarySearchFunc(d.Kept, e, func(a, b Drawn) int { return cmp.Compare(b.Number, a.Number) })
-		if at < mostDrawn {
-			e.Text = bytes.Clone(e.Text) // a reader uses it again
-			d.Kept = slices.Insert(d.Kept, at, e)
-			d.Kept = d.Kept[:min(len(d.Kept), mostDrawn)]
-		}
+		d.Kept = slices.Insert(d.Kept, at, e)
+		d.bytes += len(e.Text)
+	}
+	for n := len(d.Kept) - 1; n >= 0 && (n >= mostDrawn || d.bytes > mostBytes || d.Kept[n].Number <= d.bar); n-- {
+		d.bar = max(d.bar, d.Kept[n].Number)
+		d.bytes -= len(d.Kept[n].Text)
+		d.Kept = d.Kept[:n]
 	}
 }
 

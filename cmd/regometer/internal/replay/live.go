@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,8 +47,9 @@ type Live struct {
 // LiveVariable is the environment variable that the process of a live profile has.
 const LiveVariable = "REGOMETER_LIVE"
 
-// longestWait limits the time until the process starts again.
-const longestWait = 5 * time.Minute
+// batchSize limits the decisions of a call, and longestWait the time until the
+// process starts again.
+const batchSize, longestWait = 10, 5 * time.Minute
 
 // NewLive returns a live profile. The command, if it has [LiveVariable], calls
 // [Serve].
@@ -105,8 +107,6 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // run runs the process once, until it ends or ctx does.
 func (l *Live) run(ctx context.Context) (err error) {
-	ctx, kill := context.WithCancel(ctx)
-	defer kill()
 	cmd := exec.CommandContext(ctx, l.command[0], l.command[1:]...)
 	cmd.Env = append(os.Environ(), LiveVariable+"=1")
 	cmd.Stderr = slog.NewLogLogger(l.log.Handler(), slog.LevelError).Writer()
@@ -123,34 +123,39 @@ func (l *Live) run(ctx context.Context) (err error) {
 	defer func() {
 		l.child.Store(nil)
 		_ = child.Close()
-		kill()
+		_ = cmd.Process.Kill()
 		err = cmp.Or(cmd.Wait(), err)
 	}()
-	if err := l.evaluate(child, collect.Draw{}); err != nil { // which waits for the policy
-		return err
-	}
 	for ctx.Err() == nil {
+		if err := l.evaluate(child, Batch{}); err != nil { // which waits for the policy, and notices the end
+			return err
+		}
 		l.mu.Lock()
 		draw := l.offered
 		l.offered = collect.Draw{}
 		l.mu.Unlock()
-		if draw.Seen == 0 {
-			sleep(ctx, 100*time.Millisecond)
-			continue
+		for events := range slices.Chunk(draw.Kept, batchSize) {
+			begin := time.Now()
+			if err := l.evaluate(child, Batch{events, float64(draw.Seen) / float64(len(draw.Kept))}); err != nil {
+				return err
+			}
+			sleep(ctx, l.rest(begin)) // The process has one thread for Go, and works only during a call.
 		}
-		begin := time.Now()
-		if err := l.evaluate(child, draw); err != nil {
-			return err
-		}
-		sleep(ctx, l.rest(begin)) // The process has one thread for Go, and works only during a call.
+		sleep(ctx, 100*time.Millisecond)
 	}
 	return ctx.Err()
 }
 
-// evaluate lets the process evaluate events, and counts the results.
-func (l *Live) evaluate(child *rpc.Client, d collect.Draw) error {
+// A Batch is events of a log. Each stands for so many decisions.
+type Batch struct {
+	Events []collect.Drawn
+	Of     float64
+}
+
+// evaluate lets the process evaluate a batch, and counts the results.
+func (l *Live) evaluate(child *rpc.Client, b Batch) error {
 	var results [len(verdictNames)]uint64
-	err := child.Call("Live.Evaluate", d, &results)
+	err := child.Call("Live.Evaluate", b, &results)
 	for v, n := range results {
 		l.WithLabelValues(verdictNames[v]).Add(float64(n))
 	}
@@ -215,9 +220,8 @@ func Serve(ctx context.Context, policies []string, opa config.Config, in io.Read
 	return <-s.ended
 }
 
-// Evaluate evaluates events, which stand for those that were seen. It returns the
-// number of decisions by result.
-func (s *server) Evaluate(d collect.Draw, results *[len(verdictNames)]uint64) error {
+// Evaluate evaluates a batch. It returns the number of decisions by result.
+func (s *server) Evaluate(b Batch, results *[len(verdictNames)]uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	watched, stop := context.WithCancel(s.ctx)
@@ -227,12 +231,12 @@ func (s *server) Evaluate(d collect.Draw, results *[len(verdictNames)]uint64) er
 		Metric:  func([]byte) int32 { return 0 },
 		Problem: func(logread.Problem, int64) {}, // the collector counts them
 		Event: func(e *logread.Event) {
-			x := newDecision(e, 0, nil)
-			x.of = float64(d.Seen) / float64(len(d.Kept))
-			results[s.replay(s.ctx, x).verdict]++
+			d := newDecision(e, 0, nil)
+			d.of = b.Of
+			results[s.replay(s.ctx, d).verdict]++
 		},
 	})
-	for _, e := range d.Kept {
+	for _, e := range b.Events {
 		reader.Read(append(e.Text, '\n'))
 	}
 	return nil

@@ -130,6 +130,9 @@ func TestLive(t *testing.T) {
 	until(t, "the new policy has no profile", func() bool { _, rules := ask(""); return strings.HasPrefix(rules, "data.p.more ") })
 
 	// It ends, and the collector goes on.
+	noError(l.child.Load().Close())
+	until(t, "nobody notices its end without decisions", func() bool { return log.has("has ended") })
+	until(t, "it does not start again", func() bool { status, _ := ask(""); return status == 200 })
 	noError(os.WriteFile(dir+"/p.rego", []byte("package p\nbroken := "), 0o600))
 	l.Renew()
 	until(t, "nothing says why the process has ended", func() bool { return log.has("rego_parse_error") })
@@ -141,7 +144,7 @@ func TestLive(t *testing.T) {
 	}
 	noError(os.WriteFile(dir+"/p.rego", []byte(usual+"huge := count([x | some x in numbers.range(1, 10000000)])\n"), 0o600))
 	until(t, "it does not start again", func() bool { _, rules := ask(""); return rules != "" })
-	until(t, "the sample does not stand for all", func() bool { // 10,000 decisions, by a sample of 10
+	until(t, "the sample does not stand for all", func() bool { // 10,000 decisions, by a sample of 100
 		evaluations := 0
 		_, rules := ask("")
 		for _, word := range strings.Fields(rules) {
