@@ -123,11 +123,7 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 	// groups together may need too much memory.
 	b := budget{error: contrast.Error}
 	for _, at := range both {
-		pairs, err := c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1]))
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range pairs {
+		for _, p := range c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1])) {
 			for i, ch := range p.Changes {
 				if p.enough(ch.Name) {
 					b.add(p.count(), p.tests[i](0).P)
@@ -138,8 +134,7 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 	b.discover()
 	c.Intervals = len(b.tests)
 	for _, at := range both {
-		pairs, _ := c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1]))
-		for i, p := range pairs {
+		for i, p := range c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1])) {
 			if p.judge(b.alpha(p.count())); i == 0 {
 				c.Decisions = append(c.Decisions, p.Row)
 			} else {
@@ -190,22 +185,19 @@ type pair struct {
 
 // pairs returns the outcomes of a group, and then its stages that both reports
 // have.
-func (c *Comparison) pairs(before, after *report.Group) ([]*pair, error) {
+func (c *Comparison) pairs(before, after *report.Group) []*pair {
 	all := []*pair{c.outcomes(before, after)}
 	for i := range before.Stages {
 		b, a := &before.Stages[i], report.Stage(after.Stages, before.Stages[i].Name)
 		if b.Durations.Count() == 0 || a.Durations.Count() == 0 {
 			continue
 		}
-		p, err := c.stage(before, after, b.Name)
-		if err != nil {
-			return nil, err
-		}
+		p := c.stage(before, after, b.Name)
 		grown := float64(a.Durations.Count()) / float64(b.Durations.Count())
 		p.Impact = math.Round(report.Float(a.Self) - grown*report.Float(b.Self))
 		all = append(all, p)
 	}
-	return all, nil
+	return all
 }
 
 // timed returns the slices of time that have something, in the order of time,
@@ -229,8 +221,8 @@ func timed(g *report.Group, of func(*groupby.Slice) uint64) (all []*groupby.Slic
 }
 
 // stage returns the row of a stage.
-func (c *Comparison) stage(before, after *report.Group, stage string) (p *pair, err error) {
-	p = &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
+func (c *Comparison) stage(before, after *report.Group, stage string) *pair {
+	p := &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
 	durations := func(s *groupby.Slice) *exphist.Snapshot { return &report.Stage(s.Stages, stage).Durations }
 	side := func(g *report.Group) (all []*exphist.Snapshot, side Side) {
 		parts, side := timed(g, func(s *groupby.Slice) uint64 { return durations(s).Count() })
@@ -242,16 +234,13 @@ func (c *Comparison) stage(before, after *report.Group, stage string) (p *pair, 
 	var b, a []*exphist.Snapshot
 	b, p.Before = side(before)
 	a, p.After = side(after)
-	x, err := contrast.NewQuantiles(b, a)
-	if err != nil {
-		return nil, fmt.Errorf("%s of %q: %w", stage, p.Key, err)
-	}
+	x := contrast.NewQuantiles(b, a)
 	for _, name := range quantileNames {
 		if x != nil && (name == "p50" || name == "p99" || c.limits(p, name)) { // else all durations are 0
 			p.add(name, func(alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) })
 		}
 	}
-	return p, nil
+	return p
 }
 
 // outcomes returns the row of a group's decisions.

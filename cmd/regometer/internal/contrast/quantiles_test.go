@@ -25,14 +25,6 @@ func sample(t testing.TB, rng *rand.Rand, n, m int, factor float64) (all []*exph
 	return all
 }
 
-func quantilesOf(t testing.TB, before, after []*exphist.Snapshot) *Quantiles {
-	x, err := NewQuantiles(before, after)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
 // TestInterval: it contains the estimate, is narrower the larger the error may
 // be, and is turned round when the sides are swapped.
 func TestInterval(t *testing.T) {
@@ -40,7 +32,7 @@ func TestInterval(t *testing.T) {
 	for round := range 20 {
 		before, after := sample(t, rng, 8+rng.IntN(40), 50, 1), sample(t, rng, 8+rng.IntN(40), 80, 1.3)
 		for _, q := range []float64{0.5, 0.9, 0.99} {
-			c, swapped := quantilesOf(t, before, after), quantilesOf(t, after, before)
+			c, swapped := NewQuantiles(before, after), NewQuantiles(after, before)
 			d := c.shift(q)
 			low, high := c.interval(q, 0.001)
 			wideLow, wideHigh := c.interval(q, 0.00001)
@@ -63,12 +55,12 @@ func TestInterval(t *testing.T) {
 func TestIntervalOfConstants(t *testing.T) {
 	one := slices.Repeat([]*exphist.Snapshot{snapshotOf(t, 5, slices.Repeat([]int64{100_000}, 100)...)}, 20)
 	two := slices.Repeat([]*exphist.Snapshot{snapshotOf(t, 5, slices.Repeat([]int64{200_000}, 100)...)}, 20)
-	c := quantilesOf(t, one, one)
+	c := NewQuantiles(one, one)
 	low, high := c.interval(0.5, 0.001)
 	if !(low <= 0 && high >= 0 && low > -1 && high < 1) {
 		t.Errorf("equal: %v to %v", low, high)
 	}
-	c = quantilesOf(t, one, two)
+	c = NewQuantiles(one, two)
 	low, high = c.interval(0.5, 0.001)
 	if !(low > 31 && low <= 32 && high >= 32 && high < 33) {
 		t.Errorf("doubled: %v to %v buckets, want 32", low, high)
