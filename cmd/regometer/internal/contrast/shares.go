@@ -13,7 +13,7 @@ import (
 // out among its tests.
 const Error = 0.05
 
-// MinSlices is the number of slices of time that each side must have.
+// MinSlices is the least number of slices of time of a side that can be judged.
 const MinSlices = 8
 
 // Count has the decisions of one slice of time.
@@ -35,18 +35,13 @@ type Difference struct {
 
 // Shares compares the share of decisions that have something. The slices of each
 // side are in the order of time. Low and High are differences of shares, from −1
-// to 1: 0.05 is 5 percentage points. They are wrong with a probability of alpha.
-// With fewer than [MinSlices] slices on a side, they are −1 and 1, and P is 1.
+// to 1: 0.05 is 5 percentage points. They are wrong with a probability of alpha
+// if each side has [MinSlices] slices.
 func Shares(before, after []Count, alpha float64) Difference {
 	t := newTest(sideOf(before, waves(len(before))), sideOf(after, waves(len(after))))
-	d := Difference{Before: t.before.share, After: t.after.share, Low: -1, High: 1, P: 1}
-	if min(len(before), len(after)) < MinSlices {
-		return d
-	}
 	more, less := t.tails(0)
-	d.P = 2 * min(more, less)
-	d.Low, d.High = t.interval(alpha)
-	return d
+	low, high := t.interval(alpha)
+	return Difference{t.before.share, t.after.share, low, high, 2 * min(more, less)}
 }
 
 // Parts compares two parts of one log, which have the design effect of both
