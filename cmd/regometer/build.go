@@ -39,7 +39,7 @@ reads. The command keeps the binary until OPA, Regometer or Go changes, or until
 has used it for a week. The first build takes a few minutes. The drop-in is tested with
 OPA ` + opabuild.OldestVersion + ` to ` + opabuild.NewestRange + `. The command refuses older releases and warns about newer ones.
 
-The variables GOOS, GOARCH and such as GOARM name another platform, as for go build.
+GOOS, GOARCH and variables such as GOARM name another platform, as for go build.
 
 --upstream builds OPA with the series of small changes that is proposed to its
 maintainers, or only the first N steps, instead of the drop-in and the plugin.
@@ -51,7 +51,7 @@ or with -C a folder of its module. The OPA that the program selects gets the dro
 and also the plugin and the hook if the program uses OPA's runtime. The flags after "--"
 go to go build. See ` + text.Documents + `embedding.md.
 
-` + text.Documents + `containers.md makes a container image of the binary.
+` + text.Documents + `containers.md tells how to make an image of the binary.
 
 ` + outputHelp,
 		Example: `  regometer build -o opa
