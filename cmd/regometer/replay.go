@@ -63,8 +63,7 @@ Without --all, it evaluates a sample of up to 20,000 decisions that stands for a
 				return errors.New("--policy or --against is empty")
 			case o.run.Timeout <= 0:
 				return errors.New("--timeout must be more than 0")
-			}
-			if len(o.run.Thresholds.Times) > 0 && o.against == nil {
+			case len(o.run.Thresholds.Times) > 0 && o.against == nil:
 				return errors.New("--fail-on: a threshold for times needs --against, because the log's times are those of another machine")
 			}
 			return cmp.Or(checkVerdicts(&o.run.Read), o.run.Read.Check())

@@ -120,11 +120,10 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 // codeOf returns the code of an error of OPA. It returns "" if there is none, or
 // if it only says that there is no result.
 func codeOf(err error) (code string) {
-	var compiling ast.Errors
-	if evaluating, ok := errors.AsType[*topdown.Error](err); ok {
-		code = evaluating.Code
-	} else if errors.As(err, &compiling) && len(compiling) > 0 {
-		code = compiling[0].Code
+	if e, ok := errors.AsType[*topdown.Error](err); ok {
+		code = e.Code
+	} else if e, ok := errors.AsType[ast.Errors](err); ok && len(e) > 0 {
+		code = e[0].Code
 	} else if err != nil {
 		code = otherError
 	}

@@ -179,7 +179,6 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Disposition", `attachment; filename="rego.pb.gz"`)
 	_, _ = w.Write(text)
 }
 

@@ -29,9 +29,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		d.Figure("The tables show the same times.", r.Profile.flames)
 	}
 	d.Title("Source")
-	for _, s := range r.Profile.sources() {
-		d.Source(s)
-	}
+	r.Profile.writeSources(d)
 	return d.Write(w)
 }
 
@@ -63,9 +61,8 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 		for at := l; at.rule != nil; at = at.from {
 			way = append(way, strings.TrimPrefix(sourceOf(at.rule).Name, "data."))
 		}
-		at := root.need(cmp.Or(text.Visible(path), "other ways"))
-		at.total += time
-		for _, name := range slices.Backward(way) {
+		at := root
+		for _, name := range slices.Backward(append(way, cmp.Or(text.Visible(path), "other ways"))) {
 			at = at.need(name)
 			at.total += time
 		}
@@ -93,9 +90,9 @@ func (p *Profile) flames(f chart.Format) *chart.Chart {
 	return c
 }
 
-// sources returns the files of the policy with the times of their lines. Those
-// with the most time come first.
-func (p *Profile) sources() (all []*page.Source) {
+// writeSources writes the files of the policy with the times of their lines.
+// Those with the most time come first.
+func (p *Profile) writeSources(d *page.Document) {
 	whole := max(p.Time, 1)
 	lines, files, never := map[Source]*Time{}, map[string]float64{}, map[Source]bool{} // without the rule
 	for _, l := range p.Lines {
@@ -125,9 +122,8 @@ func (p *Profile) sources() (all []*page.Source) {
 			}
 			s.Lines = append(s.Lines, line)
 		}
-		if all = append(all, s); rest < 0 {
-			break
+		if d.Source(s); rest < 0 {
+			return
 		}
 	}
-	return all
 }

@@ -47,10 +47,8 @@ type Quantiles struct {
 func quantilesOf(s *exphist.Snapshot) Quantiles { return Quantiles{s.Quantile(0.5), s.Quantile(0.99)} }
 
 func (d *durations) quantiles(path string) (q Quantiles) {
-	if g := d.Get(path, false, nil); g != nil {
-		for _, s := range g.Stages {
-			q = quantilesOf(&s.Durations)
-		}
+	if g := d.Get(path, false, nil); g != nil && len(g.Stages) > 0 {
+		q = quantilesOf(&g.Stages[0].Durations)
 	}
 	return q
 }
