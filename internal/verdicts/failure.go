@@ -4,6 +4,7 @@
 package verdicts
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/regometer/regometer/outcome"
@@ -30,18 +31,15 @@ func OfQuery(result any) outcome.Outcome {
 // reports a missing result. It is Cancelled if the message ends like an error of
 // Go's package context, and otherwise Failed.
 func OfError(code, message string) (_ outcome.Outcome, failure string) {
-	switch code {
-	case "":
-		switch {
-		case message == "undefined decision":
-			return outcome.Undefined, ""
-		case strings.HasSuffix(message, "context canceled"), strings.HasSuffix(message, "context deadline exceeded"):
-			return outcome.Cancelled, ""
-		}
-	case "undefined_document", "opa_undefined_error", "rego_type_error", "invalid_parameter":
+	isEnvoys := code == "" && message == "undefined decision"
+	hasLeft := code == "" && (strings.HasSuffix(message, "context canceled") || strings.HasSuffix(message, "context deadline exceeded"))
+	switch {
+	case isEnvoys, slices.Contains(undefinedCodes, code):
 		return outcome.Undefined, ""
-	case "eval_cancel_error", "cancelled": // the latter is WebAssembly's
+	case hasLeft, code == "eval_cancel_error", code == "cancelled": // the last one is WebAssembly's
 		return outcome.Cancelled, ""
 	}
 	return outcome.Failed, code
 }
+
+var undefinedCodes = []string{"undefined_document", "opa_undefined_error", "rego_type_error", "invalid_parameter"}

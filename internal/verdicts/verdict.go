@@ -77,8 +77,7 @@ func (v *Verdict) Outcome(result any) outcome.Outcome {
 // nil if there is none. No names stand for the result itself.
 func (v *Verdict) Judge(value func(names []string) any) outcome.Outcome {
 	found := outcome.Neither
-	for i := range v.fields {
-		f := &v.fields[i]
+	for _, f := range v.fields {
 		switch f.outcome(value(f.names)) {
 		case outcome.Denied:
 			return outcome.Denied

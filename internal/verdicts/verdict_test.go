@@ -173,24 +173,19 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("outcome %d is %q, want %q", o, got, want)
 		}
 	}
-	for _, test := range []struct {
-		code, message string
-		want          outcome.Outcome
-	}{
-		{"undefined_document", "", outcome.Undefined}, {"opa_undefined_error", "", outcome.Undefined},
-		{"rego_type_error", "", outcome.Undefined}, {"invalid_parameter", "", outcome.Undefined}, {"rego_compile_error", "", outcome.Failed},
-		{"eval_cancel_error", "", outcome.Cancelled}, {"cancelled", "", outcome.Cancelled},
-		{"eval_conflict_error", "context canceled", outcome.Failed}, {"", "", outcome.Failed},
-		{"", "undefined decision", outcome.Undefined}, {"", "an undefined decision", outcome.Failed},
-		{"", "context canceled", outcome.Cancelled}, {"", "context deadline exceeded while waiting", outcome.Failed},
-		{"", "check request timed out before query execution: context deadline exceeded", outcome.Cancelled},
+	for want, errors := range map[outcome.Outcome][][2]string{ // codes and messages
+		outcome.Undefined: {{"undefined_document"}, {"opa_undefined_error"}, {"rego_type_error"}, {"invalid_parameter"}, {"", "undefined decision"}},
+		outcome.Cancelled: {{"eval_cancel_error"}, {"cancelled"}, {"", "context canceled"}, {"", "check request timed out before query execution: context deadline exceeded"}},
+		outcome.Failed: {
+			{"rego_compile_error"}, {"eval_conflict_error", "context canceled"}, {"eval_conflict_error", "undefined decision"}, {},
+			{"", "an undefined decision"}, {"", "context deadline exceeded while waiting"},
+		},
 	} {
-		code := test.code
-		if test.want != outcome.Failed {
-			code = ""
-		}
-		if got, failure := verdicts.OfError(test.code, test.message); got != test.want || failure != code {
-			t.Errorf("%q, %q: %v %q, want %v", test.code, test.message, got, failure, test.want)
+		for _, e := range errors {
+			wantCode := map[bool]string{true: e[0]}[want == outcome.Failed]
+			if got, code := verdicts.OfError(e[0], e[1]); got != want || code != wantCode {
+				t.Errorf("%q: %v %q, want %v", e, got, code, want)
+			}
 		}
 	}
 }
