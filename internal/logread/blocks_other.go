@@ -7,13 +7,11 @@ package logread
 
 var hasBlocks = false // a variable for the tests
 
-var kept [257]uint64
-
-func unescapeBlocks(*byte, int, *byte, int, *[257]uint64) (written, read int) {
+func unescapeBlocks(*byte, int, *byte, int) (written, read int) {
 	panic("there are no blocks")
 }
 
-func memberBlocks(*byte, int, int, int, *keyLine, *[fieldCount]span, *[mostFound]foundMember, *[memberWords]uint64) {
+func memberBlocks(*byte, int, int, int, *keyLine, *[fieldCount]span, *[mostFound]foundMember, *memberState) {
 	panic("there are no blocks")
 }
 

@@ -57,13 +57,10 @@ func isTimer(key []byte) bool {
 
 // take takes the members that memberBlocks has found.
 func (m *metrics) take(text []byte, found []foundMember, l *keyLines) {
-	for i := range found {
-		f := &found[i]
-		if k := l.key(f[0]); !k.counts {
-			continue
-		} else if value := int64(f[2]) | int64(f[3])<<32; value >= 0 {
+	for _, f := range found {
+		if k, value := l.key(f[0]), int64(f[2])|int64(f[3])<<32; k.counts && value >= 0 {
 			m.measure(k, value, true)
-		} else {
+		} else if k.counts {
 			m.member(text, k, int(f[1]))
 		}
 	}

@@ -199,31 +199,27 @@ func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 // skim reads members as far as memberBlocks does. It returns the last key, and
 // the index behind its value.
 func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end int) {
-	if i >= len(p.json) {
-		return before, i
-	}
 	spans := &p.values
 	if m != nil {
 		spans = nil
 	}
-	l.state = [memberWords]uint64{memberLine: uint64(before.line) * uint64(len(keyLine{})), memberSeen: uint64(p.seen), memberPlain: uint64(p.plain)}
+	l.state = memberState{line: uint64(before.line) * uint64(len(keyLine{})), seen: uint64(p.seen), plain: uint64(p.plain)}
 	memberBlocks(&p.json[0], i, len(p.json), cap(p.json), &l.lines[0], spans, &l.found, &l.state)
-	found := l.found[:l.state[memberFound]]
+	found := l.found[:l.state.found]
 	if m != nil {
 		m.take(p.json, found, l)
 	} else {
-		seen := uint32(l.state[memberSeen])
+		seen := uint32(l.state.seen)
 		p.present |= seen &^ p.seen
-		p.seen, p.plain = seen, uint32(l.state[memberPlain])
-		for j := range found {
-			x := &found[j]
+		p.seen, p.plain = seen, uint32(l.state.plain)
+		for _, x := range found {
 			k := l.key(x[0])
 			p.members = append(p.members, member{k, int32(x[1]), span{int32(x[2]), int32(x[3])}})
 			p.holdsMore = p.holdsMore || k.field >= fieldNone && p.json[x[2]] != '"'
 		}
 	}
-	if end = int(l.state[memberEnd]); end > 0 {
-		return l.key(uint32(l.state[memberLine])), end
+	if end = int(l.state.end); end > 0 {
+		return l.key(uint32(l.state.line)), end
 	}
 	return before, i
 }
@@ -295,14 +291,10 @@ func (p *parser) key(lines *keyLines, i int, before *key, m *metrics) (k *key, s
 
 func (p *parser) set(f field, start, end int, plain bool) {
 	bit := uint32(1) << f
-	if p.seen&bit != 0 {
-		if f < fieldData {
-			p.problems = append(p.problems, DuplicateKey)
-		}
-		p.plain &^= bit
+	if p.seen&bit != 0 && f < fieldData {
+		p.problems = append(p.problems, DuplicateKey)
 	}
-	p.seen |= bit
-	p.present |= bit
+	p.seen, p.present, p.plain = p.seen|bit, p.present|bit, p.plain&^bit
 	if plain {
 		p.plain |= bit
 	}
@@ -381,8 +373,10 @@ func (p *parser) event(e *Event, around [][]byte) {
 	e.Erased, e.Masked = p.optional(fieldErased), p.optional(fieldMasked)
 	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
 	e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
-	id, _ := integer(p.optional(fieldRequestID))
-	e.RequestID = uint64(max(id, 0))
+	e.RequestID = 0
+	if id, end := digits(p.optional(fieldRequestID), 0); end == len(p.optional(fieldRequestID)) {
+		e.RequestID = uint64(id)
+	}
 	if !p.begins(fieldMetrics, '{') {
 		p.metrics.begin()
 		p.problems = append(p.problems, NoMetrics)
