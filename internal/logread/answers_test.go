@@ -97,7 +97,7 @@ func TestAnswers(t *testing.T) {
 	// What is an event, and which outcome it has.
 	const cut = `{"msg":"Decision Log","path":"p","metrics":{"timer_a_ns":1}}`
 	checkAnswers(t, "%s", "%s", map[string]string{
-		`{"decision_id":"d","result":true,"metrics":{"timer_a_ns":1}}`: "", `{"decision_id":"d","result":null,"metrics":{},"provenance":{},"warning":{}}`: "", // answers of OPA's API
+		`x [INFO] {"decisi\u006fn_id":"d","path":"p","metrics":{}}`: "", `{"decision_id":"d","result":true,"metrics":{"timer_a_ns":1}}`: "", `{"decision_id":"d","result":null,"metrics":{},"provenance":{},"warning":{}}`: "", // answers of OPA's API
 		`{"decision_id":"d","path":"p","metrics":{"timer_a_ns":007}}`: "invalid_json at 1", `{"decision_id":"d","metrics":{"timer_a_ns":1},"provenance":{}}`: "", `{"decision_id":"d","metrics":{},"requested_by":"x"}`: "(data) undefined", `{"decision_id":"d","result":true}`: "",
 		`{"response":{"decision_id":"d","result":true,"metrics":{}},"time":1767323045}`: "", `{"decision_id":"d","result":true,"metrics":{},"labels":{}}`: "(data) allowed",
 		`{"decision_id":"d","result":true,"metrics":{},"timestamp":"2026-01-02T03:04:05Z","input":{}}`: "", `{"decision_id":["d"],"path":["p"],"fields":{}}`: "", `{"decision_id":["d","e"],"path":["p"]}`: "",

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"hash/maphash"
 	"math/bits"
-	"slices"
 )
 
 // A shipper may leave an event in its string and put members of it beside the
@@ -78,12 +77,11 @@ func (f *finder) merge(start, from int) {
 
 // deliverCandidates delivers all candidates.
 func (f *finder) deliverCandidates() {
-	p, times := &f.parsers[len(f.parsers)-1], f.times
+	p := &f.parsers[len(f.parsers)-1]
 	for _, c := range f.candidates {
-		f.times = slices.Clip(c.times)
 		p.parse(c.text)
-		f.reader.deliver(p, c.text, c.line)
+		f.reader.deliver(p, c.text, c.line, c.times)
 	}
 	clear(f.candidates)
-	f.candidates, f.times = f.candidates[:0], times
+	f.candidates = f.candidates[:0]
 }

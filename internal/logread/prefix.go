@@ -32,11 +32,10 @@ func (f *finder) cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
 	head := line[:min(len(line), longestPrefix)]
 	if isTimePrefix(line) {
 		_, rest, _ := bytes.Cut(line, []byte{' '})
-		stream, tagged, ok := bytes.Cut(rest, []byte{' '})
-		if ok && (string(stream) == "stdout" || string(stream) == "stderr") {
-			if tag, rest, _ := bytes.Cut(tagged, []byte{' '}); len(tag) > 0 && (tag[0] == 'P' || tag[0] == 'F') {
-				return stream, rest, tag[0] == 'P', true
-			}
+		stream, tagged, _ := bytes.Cut(rest, []byte{' '})
+		tag, text, _ := bytes.Cut(tagged, []byte{' '})
+		if (string(stream) == "stdout" || string(stream) == "stderr") && len(tag) > 0 && (tag[0] == 'P' || tag[0] == 'F') {
+			return stream, text, tag[0] == 'P', true
 		}
 		return nil, rest, false, true
 	}

@@ -59,6 +59,7 @@ func TestProblems(t *testing.T) {
 		"CSV, too few columns":     {"decision_id,result,metrics\nd,true,{}\n", "", []string{"unknown_form at 2"}, 2},
 		"docker, two streams":      {dockered(part) + strings.ReplaceAll(dockered(part), "stderr", "stdout") + dockered(`","metrics":{}}`+"\n") + strings.ReplaceAll(dockered(`","metrics":{}}`+"\n"), "stderr", "stdout"), "dd", nil, 0},
 		"docker, no newlines":      {dockered(part) + dockered(whole) + dockered("x") + dockered(whole), "dd", []string{"invalid_json at 1"}, 1},
+		"CSV, prefix, two lines":   {"opa-1  | path,decision_id\nopa-1  | p,\"d\nx\"\ny\"\nopa-1  | q,e\n", "", []string{"invalid_json at 3", "invalid_json at 4", "unknown_form at 2", "unknown_form at 5"}, 1},
 		"CSV, cut row":             {"decision_id,path,metrics.timer_a_ns\nd,p,1\ne,p", "d", []string{"truncated at 3"}, 1},
 		"CSV, no event":            {"x,\"{\n\"\"a\"\": 1}\",y\n" + whole + "\n", "d", nil, 2},
 		"CSV, no object":           {"x,\"{\ny\"\n" + whole + "\n", "d", nil, 2},

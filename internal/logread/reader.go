@@ -62,12 +62,11 @@ const usualLength = 64 << 20
 // The reader skips a value that it does not need, such as "input": it looks
 // only at the strings and brackets in it, and does not check its grammar.
 type Reader struct {
-	options   Options
-	maxLength int
-	root      source
-	lines     int64 // that ended
-	unclosed  bool
-	other     int64 // lines without an event
+	options  Options
+	root     source
+	lines    int64 // that ended
+	unclosed bool
+	other    int64 // lines without an event
 	// otherLine is the last line that counts in other.
 	otherLine int64
 
@@ -79,7 +78,8 @@ type Reader struct {
 
 // NewReader returns a reader.
 func NewReader(o Options) *Reader {
-	r := &Reader{options: o, maxLength: cmp.Or(o.MaxLength, usualLength), finder: finder{parsers: new([maxIndex + 3]parser)}}
+	o.MaxLength = cmp.Or(o.MaxLength, usualLength)
+	r := &Reader{options: o, finder: finder{parsers: new([maxIndex + 3]parser)}}
 	judge := &judge{verdicts: o.Verdicts}
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
@@ -93,7 +93,7 @@ func NewReader(o Options) *Reader {
 // Reset makes r ready for another file. The reader remembers keys, which makes
 // reading faster and does not change the result.
 func (r *Reader) Reset() {
-	*r = Reader{options: r.options, maxLength: r.maxLength, finder: finder{parsers: r.finder.parsers, names: r.finder.names}}
+	*r = Reader{options: r.options, finder: finder{parsers: r.finder.parsers, names: r.finder.names}}
 	r.root.reader, r.finder.reader = r, r
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
@@ -141,11 +141,12 @@ func (r *Reader) Counts() (lines, other int64) {
 	return lines, r.other
 }
 
-// deliver passes the event that p has parsed to Options.
-func (r *Reader) deliver(p *parser, text []byte, line int64) {
+// deliver passes the event that p has parsed to Options. times are in the text
+// around it.
+func (r *Reader) deliver(p *parser, text []byte, line int64, times [][]byte) {
 	e := &r.event
 	e.Line, e.Text = line, text
-	p.event(e, r.finder.times)
+	p.event(e, times)
 	for _, problem := range p.problems {
 		r.options.Problem(problem, line)
 	}

@@ -81,7 +81,7 @@ func (s *source) endLines(n int) {
 // read reads text and returns the number of bytes that it has consumed, which
 // is all of them at the end. The next text must begin with the other bytes.
 func (s *source) read(text []byte, end bool) (n int) {
-	if !end && len(text) < min(2*s.tried, s.reader.maxLength) && (s.lines || bytes.IndexByte(text[s.tried:], '\n') < 0) {
+	if !end && len(text) < min(2*s.tried, s.reader.options.MaxLength) && (s.lines || bytes.IndexByte(text[s.tried:], '\n') < 0) {
 		return 0
 	}
 	for s.tried = 0; n < len(text); {
@@ -113,11 +113,11 @@ func (s *source) readEvents(text []byte, i int) int {
 	r, p := s.reader, &s.reader.finder.parsers[0]
 	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
 		rest := text[i:]
-		end := p.parse(rest[:min(len(rest), s.reader.maxLength)])
+		end := p.parse(rest[:min(len(rest), s.reader.options.MaxLength)])
 		if end < 0 || end == len(rest) || rest[end] != '\n' || p.holdsMore || !p.isEvent() {
 			break
 		}
-		r.deliver(p, rest[:end], r.lines+1)
+		r.deliver(p, rest[:end], r.lines+1, nil)
 		r.lines++
 		i += end + 1
 	}
@@ -162,14 +162,16 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 	if s.reader.table != nil && s.isFile() && !s.within && text[i] != '{' {
 		return s.readRow(text, i, end)
 	}
-	c, behind := text[i], skipBlank(text, i+1)
-	follows := func(any string) bool { return behind == len(text) || strings.IndexByte(any, text[behind]) >= 0 }
+	c, behind, follows := text[i], skipBlank(text, i+1), byte('\n')
+	if behind < len(text) {
+		follows = text[behind]
+	}
 	switch {
 	case (c == '{' || c == '[') && behind == len(text) && !s.isAll(text[i:], end):
 		return i, false
-	case c == '{' && follows("\"}\n"):
+	case c == '{' && (follows == '"' || follows == '}' || follows == '\n'):
 		return s.object(text, i, end)
-	case c == '[' && !s.document && !(s.within && s.isArray()) && follows("{]\n"): // a list of objects
+	case c == '[' && !s.document && !(s.within && s.isArray()) && (follows == '{' || follows == ']' || follows == '\n'): // a list of objects
 		s.depth, s.within, s.opened, s.comma = 1, true, true, false
 		return i + 1, true
 	case s.document:
@@ -187,7 +189,9 @@ func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
 
 // isAll reports whether no more of a text comes than is there, or is of
 // interest.
-func (s *source) isAll(text []byte, end bool) bool { return end || len(text) >= s.reader.maxLength }
+func (s *source) isAll(text []byte, end bool) bool {
+	return end || len(text) >= s.reader.options.MaxLength
+}
 
 // isOpen reports whether the line at i goes on.
 func (s *source) isOpen(text []byte, i int, end bool) bool {
@@ -228,13 +232,10 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	switch {
 	case isFirst && s.reader.table != nil:
 		s.noteOther(1)
-	case len(line) >= s.reader.maxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
+	case len(line) >= s.reader.options.MaxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong)
 	case ok && !s.decoded().tooDeep():
-		if !f.withRecord(s, line, func() {
-			f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))]) // it may be one
-			f.give(stream, rest, !part, s.decoded())
-		}) {
+		if !f.readLine(s, line, stream, rest, part) {
 			s.noteOther(1)
 		}
 	default:
@@ -325,7 +326,7 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 	n := s.inBrackets()
 	p := &s.reader.finder.parsers[n.index()]
 	rest := text[i:]
-	rest = rest[:min(len(rest), s.reader.maxLength)]
+	rest = rest[:min(len(rest), s.reader.options.MaxLength)]
 	if s.scanner.pos == 0 {
 		if length := p.parse(rest); length >= 0 {
 			switch tail := isTail(rest[length:], s.isAll(rest, end)); {
@@ -360,9 +361,9 @@ func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
 		s.parsed(p, n, rest[:length], lines)
 		return i + length, true
 	case st == broken:
-	case (s.isFile() || len(rest) == s.reader.maxLength) && s.openDocument(p, rest):
+	case (s.isFile() || len(rest) == s.reader.options.MaxLength) && s.openDocument(p, rest):
 		return i + 1, true
-	case len(rest) < s.reader.maxLength:
+	case len(rest) < s.reader.options.MaxLength:
 		kind = Truncated
 	default:
 		kind = TooLong
@@ -438,9 +439,9 @@ func (s *source) parsed(p *parser, n nesting, object []byte, lines int) {
 // sequence (RFC 7464).
 func skipBlank(text []byte, i int) int {
 	for ; i < len(text); i++ {
-		if hasPrefix(text[i:], "\ufeff") {
+		if c := text[i]; c == 0xef && hasPrefix(text[i:], "\ufeff") {
 			i += len("\ufeff") - 1
-		} else if c := text[i]; !isBlank(c) && c != 0 && c != 0x1e {
+		} else if !isBlank(c) && c != 0 && c != 0x1e {
 			break
 		}
 	}

@@ -41,7 +41,10 @@ func (f *finder) readText(name, text []byte, n nesting) {
 func (f *finder) give(name, text []byte, whole bool, n nesting) {
 	var stream *source
 	if len(f.waiting) > 0 || f.names {
-		stream = f.waitingStream(n, f.streamName(name))
+		full := f.streamName(name)
+		if i := slices.IndexFunc(f.waiting, func(s *source) bool { return s.nesting == n && s.name == string(full) }); i >= 0 {
+			stream = f.waiting[i]
+		}
 	}
 	switch {
 	case stream != nil:
@@ -84,14 +87,14 @@ func isWhole(text []byte, bracket byte) bool {
 	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
 }
 
-// waitingStream returns the stream with a name if it waits, or nil.
-func (f *finder) waitingStream(n nesting, name []byte) *source {
-	for _, s := range f.waiting {
-		if s.name == string(name) && s.nesting == n {
-			return s
-		}
-	}
-	return nil
+// readLine reads the text behind the prefix of a line of a source, and reports
+// whether it was of interest. The text is a line of the stream or a part of one.
+// The prefix may begin with a time.
+func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
+	return f.withRecord(s, line, func() {
+		f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
+		f.give(stream, text, !part, s.decoded())
+	})
 }
 
 // feed gives a text of the record to a stream, and notes whether the stream
@@ -107,7 +110,7 @@ func (f *finder) feed(s *source, text []byte, whole bool) {
 		}
 		s.open = line[len(line)-1] != '\n'
 	}
-	if s.last = f.record.line; !s.open || len(s.backlog) >= s.reader.maxLength {
+	if s.last = f.record.line; !s.open || len(s.backlog) >= s.reader.options.MaxLength {
 		s.backlog = append(s.backlog[:0], s.backlog[s.read(s.backlog, false):]...)
 	}
 	at, waits := slices.Index(f.waiting, s), s.waits()
@@ -126,14 +129,10 @@ func (f *finder) feed(s *source, text []byte, whole bool) {
 
 // giveUp reads the text of the streams that wait, as if no more came.
 func (f *finder) giveUp(which func(*source) bool) {
-	for i := 0; i < len(f.waiting); {
+	for i := slices.IndexFunc(f.waiting, which); i >= 0; i = slices.IndexFunc(f.waiting, which) {
 		s := f.waiting[i]
-		if !which(s) {
-			i++
-			continue
-		}
 		f.waiting = slices.Delete(f.waiting, i, i+1)
-		f.times = slices.Clip(s.times)
+		f.times = s.times
 		s.read(s.backlog, true)
 		f.times = nil // as around all lines of a file
 	}
@@ -145,7 +144,7 @@ func (f *finder) expire() {
 	for _, s := range f.waiting {
 		pending += len(s.backlog)
 	}
-	f.giveUp(func(s *source) bool { return pending > f.reader.maxLength || f.reader.lines-s.last > patience })
+	f.giveUp(func(s *source) bool { return pending > f.reader.options.MaxLength || f.reader.lines-s.last > patience })
 }
 
 var newline = []byte{'\n'}

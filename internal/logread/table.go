@@ -172,19 +172,21 @@ var escaper = func() *strings.Replacer {
 
 // readRow reads the record of a table at i.
 func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
-	t, rest, all := s.reader.table, text[i:], s.isAll(text[i:], end)
-	rest = rest[:min(len(rest), s.reader.maxLength)]
-	if n := lineEnd(rest, 0); s.single > 0 && n < len(rest) {
-		rest, all = rest[:n], true
+	t, rest := s.reader.table, text[i:]
+	rest = rest[:min(len(rest), s.reader.options.MaxLength)]
+	n, isOpen := -1, true
+	for quotes := 0; isOpen && n < len(rest) && (n < 0 || s.single == 0); {
+		from := n + 1
+		if n = lineEnd(rest, from); n == len(rest) && !s.isAll(rest, end) {
+			return i, false
+		}
+		quotes += bytes.Count(rest[from:n], quote)
+		isOpen = quotes%2 == 1
 	}
-	cells, n := cutCells(rest, t.comma)
-	if n == len(rest) && !all {
-		return i, false
-	}
-	record, p := bytes.TrimSuffix(rest[:n], newline), &s.reader.finder.parsers[s.index()]
-	n = len(record)
+	record, p := rest[:n], &s.reader.finder.parsers[s.index()]
+	cells, length := cutCells(record, t.comma)
 	have := min(len(cells), len(t.names)) // other cells show that they are not in quotes
-	isOpen := bytes.Count(record, quote)%2 == 1 || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
+	isOpen = isOpen || length < n || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
 	switch joined := tableOf(record); {
 	case joined != nil: // another file begins
 		s.reader.table = joined

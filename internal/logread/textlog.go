@@ -6,7 +6,6 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 )
 
@@ -26,7 +25,7 @@ import (
 // textLog reads a line of a logger in the text format at i, with its fields.
 func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	rest, f := text[i:], &s.reader.finder
-	rest = rest[:min(len(rest), s.reader.maxLength)]
+	rest = rest[:min(len(rest), s.reader.options.MaxLength)]
 	const blanks = " \r\n"
 	n, times := lineEnd(rest, 0), f.times // it ends before a line that is neither empty nor indented
 	for n+2 < len(rest) && strings.IndexByte(blanks, rest[n+1]) >= 0 && (rest[n+1] != ' ' || strings.IndexByte(blanks, rest[n+2]) >= 0) {
@@ -35,10 +34,10 @@ func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
 	switch {
 	case n+2 < len(rest):
 		if s.times != nil { // it ended with the record before
-			f.times = slices.Clip(s.times)
+			f.times = s.times
 		}
 		rest = rest[:n]
-	case len(rest) == s.reader.maxLength:
+	case len(rest) == s.reader.options.MaxLength:
 		s.breakOff(TooLong, rest, len(rest))
 		return i, true
 	case !end:

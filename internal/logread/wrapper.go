@@ -81,13 +81,13 @@ func (f *finder) take(s *source, p *parser, n nesting, text []byte) bool {
 // withRecord reads a record, which may be within another one, and reports
 // whether anything in it was of interest.
 func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
-	outer, times, before := f.record, f.times, f.taken
+	outer, times, before := f.record, len(f.times), f.taken
 	f.record = record{text: text, line: s.line(), stream: s.name}
 	if outer.text == nil {
 		f.losses = f.losses[:0]
 	}
 	read()
-	f.record, f.times = outer, times
+	f.record, f.times = outer, f.times[:times]
 	return f.taken > before
 }
 
@@ -242,7 +242,7 @@ func (f *finder) found(p *parser, n nesting, text []byte) {
 	if f.taken++; f.several {
 		f.candidates = append(f.candidates, candidate{identify(p), p.richness(n), bytes.Clone(text), copyAll(f.times), f.record.line})
 	} else {
-		f.reader.deliver(p, text, f.record.line)
+		f.reader.deliver(p, text, f.record.line, f.times)
 	}
 }
 
