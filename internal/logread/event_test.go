@@ -18,16 +18,11 @@ func TestLabels(t *testing.T) {
 		if got := text(e.Label(name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
-		if label := (&Event{}).Label(name); label != nil {
-			t.Errorf("%s of no labels: %q", name, label)
-		}
 	}
 }
 
 func TestBundleRevisions(t *testing.T) {
 	t.Parallel()
-	var reused Event
-	var text []byte // where all bundles are
 	for _, test := range []struct{ bundles, revision, want string }{
 		{"", "", "nil"},
 		{"", "7", "7"},
@@ -38,41 +33,31 @@ func TestBundleRevisions(t *testing.T) {
 		{`{}`, "7", "7"},
 		{"", "", "nil"},
 	} {
-		text = append(text[:0], test.bundles...)
-		for _, e := range []*Event{{}, &reused} {
-			e.Bundles, e.Revision = text, []byte(test.revision)
-			got := "nil"
-			if r := e.BundleRevisions(); r != nil {
-				got = string(r)
-			}
-			if got != test.want {
-				t.Errorf("%s, %q: %s, want %s", test.bundles, test.revision, got, test.want)
-			}
+		got := "nil"
+		if r := (&Event{Bundles: []byte(test.bundles), Revision: []byte(test.revision)}).BundleRevisions(); r != nil {
+			got = string(r)
+		}
+		if got != test.want {
+			t.Errorf("%s, %q: %s, want %s", test.bundles, test.revision, got, test.want)
 		}
 	}
 }
 
 func TestCodeOf(t *testing.T) {
 	t.Parallel()
-	for message, want := range map[string]string{
-		"eval_cancel_error: caller cancelled query execution":                         "eval_cancel_error",
-		"1 error occurred: policy.rego:3: eval_conflict_error: x":                     "eval_conflict_error",
-		"1 error occurred: 1 error occurred: 3:5: rego_type_error: x":                 "rego_type_error",
-		"2 errors occurred:\npolicy.rego:3: rego_type_error: x\np:4: rego_x_error: y": "rego_type_error",
-		"2 errors occurred\npolicy.rego:3: rego_type_error: x":                        "rego_type_error",
-		"storage_not_found_error":                                                     "storage_not_found_error",
-		"undefined_document: x":                                                       "undefined_document",
-		"cancelled: x":                                                                "cancelled",
-		"x: eval_conflict_error: y":                                                   "",
-		"connection refused":                                                          "",
-		"":                                                                            "",
-		"1 error occurred: ":                                                          "",
-		" error occurred: eval_a_b: x":                                                "",
-		"dial tcp 10.0.0.1:80: refused":                                               "",
-		"Not_A_Code: x":                                                               "",
+	for want, messages := range map[string][]string{
+		"eval_cancel_error":       {"eval_cancel_error: caller cancelled query execution"},
+		"eval_conflict_error":     {"1 error occurred: policy.rego:3: eval_conflict_error: x"},
+		"rego_type_error":         {"1 error occurred: 1 error occurred: 3:5: rego_type_error: x", "2 errors occurred:\npolicy.rego:3: rego_type_error: x\np:4: rego_x_error: y", "2 errors occurred\npolicy.rego:3: rego_type_error: x"},
+		"storage_not_found_error": {"storage_not_found_error"},
+		"undefined_document":      {"undefined_document: x"},
+		"cancelled":               {"cancelled: x"},
+		"":                        {"x: eval_conflict_error: y", "connection refused", "", "1 error occurred: ", " error occurred: eval_a_b: x", "dial tcp 10.0.0.1:80: refused", "Not_A_Code: x"},
 	} {
-		if got := codeOf(message); got != want {
-			t.Errorf("%q: %q, want %q", message, got, want)
+		for _, message := range messages {
+			if got := codeOf(message); got != want {
+				t.Errorf("%q: %q, want %q", message, got, want)
+			}
 		}
 	}
 }
