@@ -101,11 +101,9 @@ func isBlank(c byte) bool { return c <= ' ' && (c == ' ' || c == '\t' || c == '\
 // joinLines puts a JSON value on one line, and returns the number of lines that
 // ended in it.
 func joinLines(value []byte) (lines int) {
-	for i, c := range value {
-		if c == '\n' {
-			value[i] = ' '
-			lines++
-		}
+	for i := lineEnd(value, 0); i < len(value); i = lineEnd(value, i) {
+		value[i] = ' '
+		lines++
 	}
 	return lines
 }
