@@ -4,54 +4,33 @@
 package contrast
 
 import (
-	"math"
 	"slices"
 
 	"github.com/regometer/regometer/exphist"
 )
 
-// grid is a row of contiguous buckets. A position on it is a number from 0, the
-// lower bound of the first bucket, to width, the upper bound of the last
-// bucket. Each bucket is 1 wide. Its values lie evenly in it on the logarithmic
-// scale.
-type grid struct {
-	schema, first, width int
-	step                 float64 // natural logarithm of the ratio of a bucket's bounds
-	origin               float64 // natural logarithm, in ns, of position 0
-}
-
-// gridOf returns the grid of all buckets of s, which are in ns.
-func gridOf(s *exphist.Snapshot) grid {
-	first, counts := s.Buckets()
-	g := grid{schema: s.Layout().Schema, first: first, width: len(counts)}
-	g.step = math.Ldexp(math.Ln2, -g.schema)
-	g.origin = float64(first-1)*g.step + math.Log(1e9) // bounds are powers of two of a second
-	return g
-}
-
-// value returns the nanoseconds at position u.
-func (g grid) value(u float64) float64 { return math.Exp(g.origin + u*g.step) }
-
-// blocks are the durations of a stage in slices of time, on a grid.
+// blocks are the durations of a stage in slices of time, on a row of contiguous
+// buckets. A position is a number from 0, the lower bound of the first bucket, to
+// the number of buckets, the upper bound of the last one. The values of a bucket
+// lie evenly in it on the logarithmic scale.
 type blocks struct {
-	grid
-	below  [][]float64 // of each slice, the number of durations below position 0, 1, …, width
+	below  [][]float64 // of each slice, the number of durations below position 0, 1, …
 	total  []float64   // of all slices together
 	waves  [][]float64 // see longRunVariance
 	counts []Count     // for side
 }
 
-// newBlocks puts snapshots on a grid. It must be the grid of a snapshot into
-// which all of them were merged.
-func newBlocks(g grid, snapshots []*exphist.Snapshot) *blocks {
-	b := &blocks{grid: g, total: make([]float64, g.width+1), waves: waves(len(snapshots)), counts: make([]Count, len(snapshots))}
+// newBlocks puts snapshots on the buckets of a snapshot into which all of them
+// were merged: so many, from the first one on.
+func newBlocks(schema, first, width int, snapshots []*exphist.Snapshot) *blocks {
+	b := &blocks{total: make([]float64, width+1), waves: waves(len(snapshots)), counts: make([]Count, len(snapshots))}
 	for _, s := range snapshots {
-		below := make([]float64, g.width+1)
+		below := make([]float64, width+1)
 		below[0] = float64(s.Zeros())
-		first, counts := s.Buckets()
-		finer := s.Layout().Schema - g.schema // 2^finer buckets become one
+		from, counts := s.Buckets()
+		finer := s.Layout().Schema - schema // 2^finer buckets become one
 		for k, n := range counts {
-			below[ceilShift(first+k, finer)-g.first+1] += float64(n)
+			below[ceilShift(from+k, finer)-first+1] += float64(n)
 		}
 		for k := range below {
 			if k > 0 {
@@ -69,7 +48,7 @@ func newBlocks(g grid, snapshots []*exphist.Snapshot) *blocks {
 func ceilShift(i, k int) int { return -(-i >> k) }
 
 // count returns the number of durations.
-func (b *blocks) count() float64 { return b.total[b.width] }
+func (b *blocks) count() float64 { return b.total[len(b.total)-1] }
 
 // at returns the interpolated count below position u. The counts below
 // positions 0, 1, … are given.
@@ -95,7 +74,7 @@ func (b *blocks) quantile(q float64) float64 {
 // side returns the share of the durations above position u.
 func (b *blocks) side(u float64) side {
 	for i, below := range b.below {
-		n := below[b.width]
+		n := below[len(below)-1]
 		b.counts[i] = Count{n, n - at(below, u)}
 	}
 	return sideOf(b.counts, b.waves)

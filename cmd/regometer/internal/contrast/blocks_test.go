@@ -53,7 +53,8 @@ func TestBlocks(t *testing.T) {
 			all = append(all, snapshotOf(t, rng.IntN(7)-1, values...))
 		}
 		m := merged(t, all...)
-		b := newBlocks(gridOf(m), all)
+		x := NewQuantiles(all, all)
+		b := x.before
 		if b.count() != float64(m.Count()) || b.total[0] != float64(m.Zeros()) {
 			t.Fatalf("round %d: %v durations, %v zeros, want %d, %d", round, b.count(), b.total[0], m.Count(), m.Zeros())
 		}
@@ -62,9 +63,9 @@ func TestBlocks(t *testing.T) {
 			if share := b.above(u); math.Abs(share-(1-q)) > 1e-9 && u > 0 {
 				t.Errorf("round %d: above the %v-quantile is a share of %v", round, q, share)
 			}
-			got, want := b.value(u), m.Quantile(q)
-			if want > 0 && math.Abs(math.Log(got/want)) > b.step*1.01 {
-				t.Errorf("round %d: %v-quantile %v, want %v, step %v", round, q, got, want, b.step)
+			got, want := x.value(u), m.Quantile(q)
+			if want > 0 && math.Abs(math.Log(got/want)) > x.step*1.01 {
+				t.Errorf("round %d: %v-quantile %v, want %v, step %v", round, q, got, want, x.step)
 			}
 		}
 	}

@@ -11,7 +11,11 @@ import (
 )
 
 // Quantiles compares the quantiles of durations that come in slices of time.
-type Quantiles struct{ before, after *blocks } // on one grid
+type Quantiles struct {
+	before, after *blocks // on the same buckets
+	step          float64 // natural logarithm of the ratio of a bucket's bounds
+	origin        float64 // natural logarithm, in ns, of position 0
+}
 
 // NewQuantiles returns a comparison of durations in ns, without bounds. The
 // slices of each side are in the order of time, and have durations. It returns
@@ -21,12 +25,20 @@ func NewQuantiles(before, after []*exphist.Snapshot) *Quantiles {
 	for _, s := range slices.Concat(before, after) {
 		_ = all.Merge(s) // all have the same layout
 	}
-	g := gridOf(&all)
-	if len(before) == 0 || len(after) == 0 || g.width == 0 {
+	schema := all.Layout().Schema
+	first, counts := all.Buckets()
+	if len(before) == 0 || len(after) == 0 || len(counts) == 0 {
 		return nil
 	}
-	return &Quantiles{newBlocks(g, before), newBlocks(g, after)}
+	step := math.Ldexp(math.Ln2, -schema) // bounds are powers of two of a second
+	return &Quantiles{
+		newBlocks(schema, first, len(counts), before), newBlocks(schema, first, len(counts), after),
+		step, float64(first-1)*step + math.Log(1e9),
+	}
 }
+
+// value returns the nanoseconds at position u.
+func (x *Quantiles) value(u float64) float64 { return math.Exp(x.origin + u*x.step) }
 
 // Compare compares the q-quantile, in ns. Low and High are relative: 0.2 is 20 %
 // more. They are wrong with a probability of alpha. Low is −1 and High is +Inf
@@ -34,10 +46,9 @@ func NewQuantiles(before, after []*exphist.Snapshot) *Quantiles {
 func (x *Quantiles) Compare(q, alpha float64) Difference {
 	more, less := x.tails(q, 0)
 	low, high := x.interval(q, alpha)
-	g := x.before.grid
 	return Difference{
-		Before: g.value(x.before.quantile(q)), After: g.value(x.after.quantile(q)),
-		Low: math.Expm1(low * g.step), High: math.Expm1(high * g.step), P: 2 * min(more, less),
+		x.value(x.before.quantile(q)), x.value(x.after.quantile(q)),
+		math.Expm1(low * x.step), math.Expm1(high * x.step), 2 * min(more, less),
 	}
 }
 
@@ -51,7 +62,7 @@ func (x *Quantiles) shift(q float64) float64 { return x.after.quantile(q) - x.be
 // a smaller one (less).
 func (x *Quantiles) tails(q, shift float64) (more, less float64) {
 	// Find the position above which both sides together have the share 1−q.
-	low, high := -math.Abs(shift), float64(x.before.width)+math.Abs(shift)
+	low, high := -math.Abs(shift), float64(len(x.before.total)-1)+math.Abs(shift)
 	for range 50 {
 		u := low + (high-low)/2
 		if (x.before.above(u)+x.after.above(u+shift))/2 > 1-q {
@@ -69,7 +80,7 @@ func (x *Quantiles) tails(q, shift float64) (more, less float64) {
 func (x *Quantiles) interval(q, alpha float64) (low, high float64) {
 	// At twice the width the two sides do not overlap any more.
 	const least = 1. / 1024
-	middle, limit := x.shift(q), 2*float64(x.before.width)
+	middle, limit := x.shift(q), 2*float64(len(x.before.total)-1)
 	low = middle - reach(limit, least, func(d float64) bool { p, _ := x.tails(q, middle-d); return p >= alpha/2 })
 	high = middle + reach(limit, least, func(d float64) bool { _, p := x.tails(q, middle+d); return p >= alpha/2 })
 	return low, high
