@@ -200,6 +200,14 @@ func (c *Comparison) pairs(before, after *report.Group) []*pair {
 	return all
 }
 
+// pairOf returns a row, and the slices of time of its two sides.
+func pairOf(before, after *report.Group, stage string, of func(*groupby.Slice) uint64) (p *pair, b, a []*groupby.Slice) {
+	p = &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
+	b, p.Before = timed(before, of)
+	a, p.After = timed(after, of)
+	return p, b, a
+}
+
 // timed returns the slices of time that have something, in the order of time,
 // and how much. If none has it, it returns the slice without a time.
 func timed(g *report.Group, of func(*groupby.Slice) uint64) (all []*groupby.Slice, side Side) {
@@ -222,19 +230,15 @@ func timed(g *report.Group, of func(*groupby.Slice) uint64) (all []*groupby.Slic
 
 // stage returns the row of a stage.
 func (c *Comparison) stage(before, after *report.Group, stage string) *pair {
-	p := &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
 	durations := func(s *groupby.Slice) *exphist.Snapshot { return &report.Stage(s.Stages, stage).Durations }
-	side := func(g *report.Group) (all []*exphist.Snapshot, side Side) {
-		parts, side := timed(g, func(s *groupby.Slice) uint64 { return durations(s).Count() })
-		for _, s := range parts {
-			all = append(all, durations(s))
+	p, b, a := pairOf(before, after, stage, func(s *groupby.Slice) uint64 { return durations(s).Count() })
+	list := func(all []*groupby.Slice) (found []*exphist.Snapshot) {
+		for _, s := range all {
+			found = append(found, durations(s))
 		}
-		return all, side
+		return found
 	}
-	var b, a []*exphist.Snapshot
-	b, p.Before = side(before)
-	a, p.After = side(after)
-	x := contrast.NewQuantiles(b, a)
+	x := contrast.NewQuantiles(list(b), list(a))
 	for _, name := range quantileNames {
 		if x != nil && (name == "p50" || name == "p99" || c.limits(p, name)) { // else all durations are 0
 			p.add(name, func(alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) })
@@ -245,11 +249,8 @@ func (c *Comparison) stage(before, after *report.Group, stage string) *pair {
 
 // outcomes returns the row of a group's decisions.
 func (c *Comparison) outcomes(before, after *report.Group) *pair {
-	p := &pair{Row: Row{Key: before.Key, Verdict: TooLittle}}
 	decisions := func(s *groupby.Slice) uint64 { return report.Decisions(s.Outcomes) }
-	var b, a []*groupby.Slice
-	b, p.Before = timed(before, decisions)
-	a, p.After = timed(after, decisions)
+	p, b, a := pairOf(before, after, "", decisions)
 	counts := func(all []*groupby.Slice, k int) (counts []contrast.Count) {
 		for _, s := range all {
 			counts = append(counts, contrast.Count{N: float64(decisions(s)), Has: float64(s.Outcomes[k])})

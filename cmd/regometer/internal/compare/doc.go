@@ -40,11 +40,12 @@
 //
 // The levels of the minutes vary by up to 39 % and depend on one another, and two
 // thirds of the logs have bursts of latency and errors. About one comparison in
-// forty without a change raises a false alarm. With 60 slices on each side and
-// about 200 decisions in a slice, a change of +20 % in one of 40 stages, and of a
-// share from 20 to 25 %, is nearly always seen if levels vary by 3 %, and in less
-// than half of the comparisons if they vary by 20 %. Where bursts decide the p99,
-// it does not show such a change.
+// forty without a change raises a false alarm. If all noise lasts ten minutes, an
+// hour is short: with an hour on a side, it is about one in ten. With 60 slices
+// on each side and about 200 decisions in a slice, a change of +20 % in one of 40
+// stages, and of a share from 20 to 25 %, is nearly always seen if levels vary by
+// 3 %, and in less than half of the comparisons if they vary by 20 %. Where
+// bursts decide the p99, it does not show such a change.
 //
 // A change in the middle of a side makes slices differ, and so widens the
 // interval: of a path that falls from 85 % to 37 % allowed half-way through an
