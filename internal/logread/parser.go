@@ -107,7 +107,8 @@ type parser struct {
 	metrics  metrics
 	problems []Problem // of the event
 
-	judge *judge
+	judge  *judge
+	second second
 
 	query, queryPath []byte // the last query that may be a reference, and its path
 
