@@ -23,11 +23,6 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-func newGroups(t testing.TB, l Limits) *Groups {
-	t.Helper()
-	return New(l)
-}
-
 // event is a decision for Groups.
 type event struct {
 	key     string
@@ -44,8 +39,8 @@ type caller struct {
 	keys    map[int32]string
 }
 
-func newCaller(t testing.TB, l Limits) caller {
-	return caller{newGroups(t, l), map[string]int32{}, map[int32]string{}}
+func newCaller(l Limits) caller {
+	return caller{New(l), map[string]int32{}, map[int32]string{}}
 }
 
 func (c caller) forget() {
@@ -478,7 +473,7 @@ func TestModel(t *testing.T) {
 		for round := range 4 {
 			parts, groups := make([]caller, 1+round*w.IntN(4)), []*Groups(nil)
 			for i := range parts {
-				parts[i] = newCaller(t, o)
+				parts[i] = newCaller(o)
 				groups = append(groups, parts[i].Groups)
 			}
 			if w.IntN(2) == 0 {
@@ -522,7 +517,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		w := newWorld(seed)
-		g := newCaller(t, w.limits())
+		g := newCaller(w.limits())
 		for _, e := range w.events(100) {
 			g.add(e)
 		}
@@ -565,18 +560,18 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, last := range []Sum{{Hi: 1 << 63}, {Hi: 1<<63 - 1, Lo: math.MaxUint64}, {Hi: math.MaxUint64, Lo: math.MaxUint64}} { // which make 2^127 or more
 		slice := Slice{Outcomes: [6]uint64{1}, Counters: []Counter{{"a", Sum{Lo: 1}}, {"b", last}}}
-		err := newGroups(t, Limits{}).Insert(&Group{Key: "k", First: 1, Last: 2, Slices: []Slice{slice}})
+		err := New(Limits{}).Insert(&Group{Key: "k", First: 1, Last: 2, Slices: []Slice{slice}})
 		if !errors.Is(err, errTooMany) {
 			t.Errorf("got error %v for a counter of %v", err, last)
 		}
 	}
 	w := newWorld(1)
-	g := newCaller(t, Limits{})
+	g := newCaller(Limits{})
 	for _, e := range w.events(50) {
 		g.add(e)
 	}
 	before := dump(g.Groups)
-	if err := g.Merge(newGroups(t, Limits{Groups: 65_536, Width: 60e9})); err != nil { // the defaults
+	if err := g.Merge(New(Limits{Groups: 65_536, Width: 60e9})); err != nil { // the defaults
 		t.Error(err)
 	}
 	requireSame(t, dump(g.Groups), before)
@@ -587,7 +582,7 @@ func TestErrors(t *testing.T) {
 // more than 64 bits.
 func TestUnusualMeasures(t *testing.T) {
 	t.Parallel()
-	g := newGroups(t, Limits{Names: 5000})
+	g := New(Limits{Names: 5000})
 	for _, key := range []string{"", "histogram_h", "timer_x", "timer_x_ms", "ns"} {
 		if n := g.Metric([]byte(key)); n >= 0 {
 			t.Errorf("%q has number %d", key, n)

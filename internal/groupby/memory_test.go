@@ -40,7 +40,7 @@ func TestMemory(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := liveBytes()
-			g := newGroups(t, Limits{})
+			g := New(Limits{})
 			random := rand.New(rand.NewPCG(1, 2))
 			var pool [1000][]logread.Measure
 			for i := range pool {
@@ -91,7 +91,7 @@ func TestForgottenNames(t *testing.T) {
 		names[i] = fmt.Appendf(nil, "%0500d", i)
 	}
 	slices.SortFunc(names, func(a, b []byte) int { return cmp.Compare(keyHash(b), keyHash(a)) }) // each one displaces another
-	g := newGroups(t, Limits{Names: 10})
+	g := New(Limits{Names: 10})
 	before := liveBytes()
 	for i, name := range names {
 		number := g.Metric(fmt.Appendf(nil, "timer_%s_ns", name))
@@ -113,7 +113,7 @@ func TestForgottenNames(t *testing.T) {
 // TestAllocations: once all is known, adding allocates nothing.
 func TestAllocations(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	g := newGroups(t, Limits{Groups: 4, Names: 2})
+	g := New(Limits{Groups: 4, Names: 2})
 	for name, key := range map[string]string{"a group": "system/policies/1", "the empty key": "", "other": "other"} {
 		for range 5000 {
 			g.Add([]byte(key), 0, outcome.Failed, "internal_error", typicalMeasures(g, random))
