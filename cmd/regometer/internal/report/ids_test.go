@@ -104,7 +104,8 @@ func TestUnique(t *testing.T) {
 		o := Options{Slowest: 1000, Unique: true, Workers: workers}
 		x := readLog(t, log, o)
 		r := x.Report()
-		if in := r.Inputs.Repeats; in.LeftOut != 500 || in.Count != 0 || in.WithoutID != 2 || r.Total.Decisions != 1002 {
+		if in := r.Inputs.Repeats; in.LeftOut != 500 || in.Count != 0 || in.WithoutID != 2 || r.Total.Decisions != 1002 ||
+			x.servers.members()[0].Decisions() != 1000 || x.clients.members()[0].Decisions() != 1002 {
 			t.Errorf("%d decisions, %+v", r.Total.Decisions, in)
 		}
 		if got := inputText(r); !strings.Contains(got, " 1,002 decisions") || !strings.Contains(got, " Left out: 500 repeats.") || !strings.Contains(got, ": 2 decisions.") {
@@ -188,15 +189,13 @@ func TestKeySet(t *testing.T) {
 // A million keys are all in a set, and those beyond its limit are not.
 func TestKeySetLimit(t *testing.T) {
 	x := decisionIDs{set: new(keySet)}
-	var id [8]byte
 	for i := range uint64(maxKeys) + 1 {
 		if i == uint64(maxKeys) {
 			if got := x.describe(int64(i)); got != (Repeats{}) || x.set.level.Load() != 0 {
 				t.Errorf("%d: %+v", i, got)
 			}
 		}
-		binary.LittleEndian.PutUint64(id[:], i)
-		x.add(&logread.Event{DecisionID: id[:], Time: int64(i)}, false)
+		x.add(&logread.Event{DecisionID: binary.LittleEndian.AppendUint64(nil, i), Time: int64(i)}, false)
 	}
 	x.flush()
 	if got := x.describe(int64(maxKeys) + 1); got.Count != 0 || got.Sample < 500_000 || got.Sample > 550_000 || x.set.level.Load() != 1 {

@@ -25,7 +25,15 @@ var maxNames = mostNames
 type names struct {
 	limit uint64 // 0 stands for 2^64
 	texts
-	sums []seen
+	sums    []seen
+	waiting []waiting // see flush
+}
+
+// waiting is a decision of the name with a number.
+type waiting struct {
+	number  int32
+	outcome outcome.Outcome
+	time    int64
 }
 
 // seen has what is known of all decisions of a name.
@@ -48,12 +56,12 @@ func (s *seen) merge(o *seen) {
 // Decisions returns the number of decisions.
 func (s *seen) Decisions() uint64 { return Decisions(s.Outcomes) }
 
-// sum returns the decisions of a name, or nil if there is no room for it.
-func (n *names) sum(name hashed) *seen {
+// admit returns the number of a name, or -1 if there is no room for it.
+func (n *names) admit(name hashed) int32 {
 	at := n.find(name.hash)
 	if at < 0 {
 		if name = name.valid(); name.hash >= n.limit-1 {
-			return nil
+			return -1
 		}
 		if at = n.number(name); int(at) == len(n.sums) {
 			n.sums = append(n.sums, unseen)
@@ -61,15 +69,14 @@ func (n *names) sum(name hashed) *seen {
 		for len(n.sums) > maxNames {
 			n.thin(n.limit / 2)
 		}
-		if at = n.find(name.hash); at < 0 {
-			return nil
-		}
+		at = n.find(name.hash)
 	}
-	return &n.sums[at]
+	return at
 }
 
 // thin lowers the limit.
 func (n *names) thin(limit uint64) {
+	n.flush()
 	all := *n
 	*n = names{limit: cmp.Or(limit, 1<<63)}
 	for i, hash := range all.hashes {
@@ -80,12 +87,24 @@ func (n *names) thin(limit uint64) {
 	}
 }
 
-// add adds a decision of a name.
+// add adds a decision of a name, at the latest when flush is called.
 func (n *names) add(name hashed, time int64, o outcome.Outcome) {
-	if s := n.sum(name); s != nil {
-		widen(&s.First, &s.Last, time)
-		s.Outcomes[o.Valid()]++
+	if at := n.admit(name); at >= 0 {
+		if n.waiting = append(n.waiting, waiting{at, o.Valid(), time}); len(n.waiting) == keysWaiting {
+			n.flush()
+		}
 	}
+}
+
+// flush adds the decisions that wait. It waits for memory only once for several
+// of them.
+func (n *names) flush() {
+	for _, w := range n.waiting {
+		s := &n.sums[w.number]
+		widen(&s.First, &s.Last, w.time)
+		s.Outcomes[w.outcome]++
+	}
+	n.waiting = n.waiting[:0]
 }
 
 // merge adds the names of o.
@@ -94,8 +113,8 @@ func (n *names) merge(o *names) {
 		n.thin(o.limit)
 	}
 	for i := range o.sums {
-		if s := n.sum(hashed{[]byte(o.list[i]), o.hashes[i]}); s != nil {
-			s.merge(&o.sums[i])
+		if at := n.admit(hashed{[]byte(o.list[i]), o.hashes[i]}); at >= 0 {
+			n.sums[at].merge(&o.sums[i])
 		}
 	}
 }
@@ -130,8 +149,8 @@ func (s *savedNames) restore() (*names, error) {
 		if x.First > x.Last || (x.First == logread.NoTime) != (x.Last == logread.NoTime) || slices.Max(x.Outcomes[:]) > maxTotal || i > 0 && x.Name <= s.List[i-1].Name {
 			return nil, fmt.Errorf("name %.80q of a server or client is invalid, or not in order", x.Name)
 		}
-		if sum := n.sum(hashText([]byte(x.Name))); sum != nil {
-			*sum = x.seen
+		if at := n.admit(hashText([]byte(x.Name))); at >= 0 {
+			n.sums[at] = x.seen
 		}
 	}
 	return n, nil

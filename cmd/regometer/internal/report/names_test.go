@@ -47,6 +47,9 @@ func TestNames(t *testing.T) {
 			for _, d := range all {
 				parts[r.IntN(1+round%3)].add(hashText([]byte(d.name)), d.time, d.outcome)
 			}
+			for _, part := range parts {
+				part.flush()
+			}
 			parts[0].merge(parts[1])
 			parts[2].merge(parts[0])
 			saved := parts[2].save()

@@ -72,6 +72,8 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				job(w)
 			}
 			w.sum.ids.flush()
+			w.sum.servers.flush()
+			w.sum.clients.flush()
 			w.sum.sample.fit()
 		})
 	}
