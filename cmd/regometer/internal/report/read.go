@@ -228,7 +228,7 @@ const smallSize = 64 << 10
 // leastPart and greatestPart roughly limit the size of a part of a large file.
 // Tests lower them.
 var (
-	leastPart    int64 = 4 << 20
+	leastPart    int64 = 1 << 20
 	greatestPart int64 = 32 << 20
 )
 
@@ -247,7 +247,7 @@ func (r *reading) cut(ctx context.Context, in *input, f *os.File, size int64) {
 	from, fruitless := int64(0), 0
 	// Parts are small enough for workers to end at about the same time, and
 	// large enough to be worth beginning one.
-	partSize := min(max(size/int64(16*r.Workers), leastPart), greatestPart)
+	partSize := min(max(size/int64(64*r.Workers), leastPart), greatestPart)
 	for at := partSize; at < size && fruitless < maxFruitless && ctx.Err() == nil; at += partSize {
 		to := boundary(f, at)
 		if to <= from {
@@ -272,7 +272,7 @@ const maxFruitless = 4
 // boundary returns the offset of a boundary shortly before at, or 0 if it finds
 // none.
 func boundary(f *os.File, at int64) int64 {
-	for _, size := range [...]int64{1 << 16, 1 << 20} {
+	for _, size := range [...]int64{1 << 13, 1 << 16, 1 << 20} {
 		from := max(at-size, 0)
 		text := make([]byte, at-from)
 		n, _ := f.ReadAt(text, from)
