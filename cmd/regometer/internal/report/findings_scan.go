@@ -27,7 +27,10 @@ const (
 // findByTime returns the findings that compare times, servers, clients and so
 // on: those of clusters by the number of decisions.
 func (s *scan) findByTime(r *Report) (found []Finding) {
+	drifting := make(chan Finding, 1)
+	go func() { drifting <- s.findDrift(r) }()
 	clusters := s.findClusters()
+	drift := <-drifting
 	for i := range clusters {
 		c := &clusters[i]
 		if path, share, outside := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
@@ -41,7 +44,7 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	slices.SortStableFunc(clusters, func(a, b cluster) int { return cmp.Compare(extra(&b), extra(&a)) })
 	is := func(k kind) bool { return slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == k }) }
 	if !is(slow) {
-		found = append(found, s.findDrift(r))
+		found = append(found, drift)
 	}
 	compiles, started := is(compiled), map[kind]bool{}
 	revision, begin := revisionSlower(r)

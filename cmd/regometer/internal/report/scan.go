@@ -9,7 +9,6 @@ package report
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -87,28 +86,6 @@ func newScan(of *decisionSample, servers *servers) *scan {
 	if n == 0 {
 		return s
 	}
-	var numbers [attributes][]int32 // of the names of the sample, plus 1
-	var indices [attributes]map[string]int32
-	for a := range numbers {
-		numbers[a], indices[a] = make([]int32, len(of.names.list)), map[string]int32{}
-	}
-	number := func(a int, name int32) int32 {
-		if at := numbers[a][name]; at > 0 {
-			return at - 1
-		}
-		text := of.names.list[name]
-		if a == ofServer {
-			text = servers.labels(text)[servers.label]
-		}
-		n, ok := indices[a][text]
-		if !ok {
-			n = int32(len(s.values[a]))
-			indices[a][text] = n
-			s.values[a] = append(s.values[a], value{name: text})
-		}
-		numbers[a][name] = n + 1
-		return n
-	}
 	first, last := of.kept[0].time, of.kept[n-1].time
 	width := float64(last)/scanBins - float64(first)/scanBins + 1
 	for i := range of.kept {
@@ -117,65 +94,70 @@ func newScan(of *decisionSample, servers *servers) *scan {
 			continue
 		}
 		s.events = append(s.events, event{sampled: d, over: math.NaN()})
-		e := &s.events[len(s.events)-1]
-		for a := range attributes {
-			e.names[a] = number(a, d.names[a])
-		}
+		s.targets[0].events = append(s.targets[0].events, int32(len(s.events)-1))
 		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
 	}
-	var durations sync.WaitGroup
-	durations.Go(func() {
-		for n := range s.xlogx[1:] {
-			s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
-		}
-		s.setOver()
-	})
-	s.setEvents()
-	s.setAgain()
-	s.setTargets()
-	durations.Wait()
+	var sets sync.WaitGroup
+	for a := range s.values {
+		sets.Go(func() { s.setNames(a, &of.names) })
+	}
+	sets.Wait()
+	for _, set := range []func(){s.setOver, s.setAgain, s.setAsked, s.setTargets} {
+		sets.Go(set)
+	}
+	for n := range s.xlogx[1:] {
+		s.xlogx[n+1] = float64(n+1) * math.Log(float64(n+1))
+	}
+	sets.Wait()
 	return s
 }
 
-// setEvents lists the events of all, and of each name.
-func (s *scan) setEvents() {
+// setNames sets the names of an attribute, and lists the events of each.
+func (s *scan) setNames(a int, names *texts) {
+	numbers := make([]int32, len(names.list)) // of the names of the sample, plus 1
+	indices, counts := map[string]int32{}, []int(nil)
 	for i := range s.events {
-		s.targets[0].events = append(s.targets[0].events, int32(i))
+		e := &s.events[i]
+		number := &numbers[e.sampled.names[a]]
+		if *number == 0 {
+			text := names.list[e.sampled.names[a]]
+			if a == ofServer {
+				text = s.servers.labels(text)[s.servers.label]
+			}
+			n, ok := indices[text]
+			if !ok {
+				n = int32(len(counts))
+				indices[text], counts, s.values[a] = n, append(counts, 0), append(s.values[a], value{name: text})
+			}
+			*number = n + 1
+		}
+		e.names[a] = *number - 1
+		counts[e.names[a]]++
 	}
-	for a, values := range s.values {
-		counts, lists := make([]int, len(values)), make([]int32, len(s.events))
-		for i := range s.events {
-			counts[s.events[i].names[a]]++
-		}
-		for n, count := range counts {
-			values[n].events, lists = lists[:0:count], lists[count:]
-		}
-		for i := range s.events {
-			v := &values[s.events[i].names[a]]
-			v.events = append(v.events, int32(i))
+	lists := make([]int32, len(s.events))
+	for n, count := range counts {
+		s.values[a][n].events, lists = lists[:0:count], lists[count:]
+	}
+	for i := range s.events {
+		v := &s.values[a][s.events[i].names[a]]
+		v.events = append(v.events, int32(i))
+	}
+}
+
+// setAgain finds what came in the minute before.
+func (s *scan) setAgain() {
+	last := make(map[uint32]int64, len(s.events)) // the last time of an input with its path, by hash
+	for i := range s.events {
+		if e := &s.events[i]; e.input != 0 {
+			key := e.input * uint32(2*e.names[ofPath]+1)
+			before, ok := last[key]
+			e.again, last[key] = ok && e.time-before <= int64(time.Minute), e.time
 		}
 	}
 }
 
-// setAgain finds what came in the minute before, and who asked before.
-func (s *scan) setAgain() {
-	const minute = int64(time.Minute)
-	// By hash: an input with its path, and the index of the last event that has both.
-	last := make([]uint64, 2<<bits.Len(uint(len(s.events))))
-	clear(last) // see texts.put
-	for i := range s.events {
-		e := &s.events[i]
-		if e.input == 0 {
-			continue
-		}
-		key := e.input * uint32(2*e.names[ofPath]+1)
-		at := int(mix(uint64(key), spread)) & (len(last) - 1)
-		for last[at] != 0 && uint32(last[at]>>32) != key {
-			at = (at + 1) & (len(last) - 1)
-		}
-		e.again = last[at] != 0 && e.time-s.events[uint32(last[at])].time <= minute
-		last[at] = uint64(key)<<32 | uint64(i)
-	}
+// setAsked finds who asked before.
+func (s *scan) setAsked() {
 	began := make([]*event, len(s.values[ofPath])) // the first event of the client with a path
 	for n := range s.values[ofClient] {
 		for _, i := range s.values[ofClient][n].events {
@@ -183,7 +165,7 @@ func (s *scan) setAgain() {
 			if first := began[e.names[ofPath]]; e.input == 0 {
 				continue
 			} else if first != nil && first.names[ofClient] == int32(n) {
-				e.asked = e.time-first.time > minute
+				e.asked = e.time-first.time > int64(time.Minute)
 			} else {
 				began[e.names[ofPath]] = e
 			}
