@@ -51,7 +51,7 @@ var groupLimits groupby.Limits
 func newData(o *Options) *Data {
 	x := &Data{
 		by: o.By, groups: groupby.New(groupLimits), revisions: groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}), servers: new(names),
-		clients: new(names), slowest: slowest{Limit: o.Slowest}, sample: newSample(), ids: decisionIDs{set: new(keySet)},
+		clients: new(names), slowest: slowest{Limit: o.Slowest}, sample: &decisionSample{limit: hashLimit}, ids: decisionIDs{set: new(keySet)},
 		outside: unseen,
 	}
 	if o.By != "path" {

@@ -47,7 +47,8 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), sample: newSampleLimit(), keys: new(keySet)}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), keys: new(keySet)}
+	r.sample = &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
 	defer r.fail(nil)

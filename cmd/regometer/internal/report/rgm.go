@@ -241,7 +241,6 @@ func (x *Data) saveSample(s *savedHead) {
 }
 
 func (x *Data) readSample(s *savedHead) error {
-	x.sample = newSample()
 	if s.SampleLimit > hashLimit {
 		return fmt.Errorf("sample_limit is %d: it must be at most 2^52", s.SampleLimit)
 	}
@@ -251,7 +250,7 @@ func (x *Data) readSample(s *savedHead) error {
 			return errors.New("a name of the sample is invalid, or not the only one")
 		}
 	}
-	x.sample.limit = s.SampleLimit
+	x.sample = &decisionSample{limit: s.SampleLimit}
 	var kept []sampled
 	for _, n := range s.Sample {
 		if n[0] < 0 || uint64(n[0]) >= s.SampleLimit || n[1] == logread.NoTime || n[2] < 0 ||

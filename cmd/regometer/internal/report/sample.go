@@ -41,10 +41,6 @@ type sampleLimit struct {
 // sampleStep is the number of decisions after which a worker looks at the limit.
 const sampleStep = 256
 
-func newSampleLimit() *sampleLimit {
-	return &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}
-}
-
 // share tells the size of a worker's sample, and lowers its limit to that of all.
 // The limit falls only if that of the merged sample must fall too.
 func (l *sampleLimit) share(s *decisionSample) {
@@ -113,8 +109,6 @@ const hashLimit = 1 << 52 // JSON numbers below 2^53 are exact everywhere
 // all of them together. A test lowers them.
 var sampleSize, sampleBytes = 1 << 16, 4 << 20
 
-func newSample() *decisionSample { return &decisionSample{limit: hashLimit} }
-
 // hashOf returns a hash of the end of the decision's id and its time.
 func hashOf(e *logread.Event) uint64 {
 	h := uint64(e.Time) * 0x9e3779b97f4a7c15
@@ -125,12 +119,12 @@ func hashOf(e *logread.Event) uint64 {
 	return (high ^ low) * 0xc2b2ae3d27d4eb4f >> 12
 }
 
-// add adds a decision if it is in the sample. stages has the stage of each
+// add adds a decision, and returns true, if it is in the sample. stages has the stage of each
 // metric, or "". The key is that of its group, or nil.
-func (s *decisionSample) add(e *logread.Event, stages []string, server, client hashed, key []byte) {
+func (s *decisionSample) add(e *logread.Event, stages []string, server, client hashed, key []byte) bool {
 	hash := hashOf(e)
 	if hash >= s.limit || e.Time == logread.NoTime {
-		return
+		return false
 	}
 	d := sampled{hash: hash, time: e.Time, outcome: e.Outcome, size: uint32(min(len(e.Text), math.MaxUint32))}
 	for _, m := range e.Measures {
@@ -144,7 +138,7 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 		}
 	}
 	if len(e.Input) > 0 && e.Erased == nil && e.Masked == nil { // otherwise, different inputs may look the same
-		d.input = hashInput(e.Input)
+		d.input = max(1, uint32(Hash(0, e.Input)))
 	}
 	names := [sampledNames]hashed{hashText(e.Path), server, client, hashText(e.BundleRevisions()), hashText(key), hashText(nil)}
 	if hash%64 == 0 { // some are enough
@@ -157,6 +151,7 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 		s.kept = append(make([]sampled, 0, sampleSize+sampleStep), s.kept...)
 	}
 	s.kept = append(s.kept, d)
+	return true
 }
 
 // exampleRule returns a rule for --outcome that may judge the result of a
@@ -193,15 +188,16 @@ func (s *decisionSample) exampleOf(path string) string {
 
 // medianSizes returns the medians of the sizes of the decisions of each name.
 func (s *decisionSample) medianSizes(of int) map[string]uint64 {
-	sizes := map[int32][]uint32{}
+	sizes := make([][]uint32, len(s.names.list))
 	for i := range s.kept {
 		d := &s.kept[i]
 		sizes[d.names[of]] = append(sizes[d.names[of]], d.size)
 	}
 	medians := map[string]uint64{}
 	for n, all := range sizes {
-		slices.Sort(all)
-		medians[s.names.list[n]] = uint64(all[(len(all)-1)/2])
+		if slices.Sort(all); all != nil {
+			medians[s.names.list[n]] = uint64(all[(len(all)-1)/2])
+		}
 	}
 	return medians
 }
@@ -228,12 +224,11 @@ func (s *decisionSample) take(kept []sampled, names *texts) {
 	}
 }
 
-// fit lowers the limit until the sample has room, and numbers the names.
+// fit lowers the limit until the sample has room.
 func (s *decisionSample) fit() {
 	for s.isFull() {
 		s.thin(s.limit * 3 / 4)
 	}
-	s.number()
 }
 
 // isFull reports whether the sample has no room. Names of decisions that are not
@@ -284,6 +279,3 @@ func (s *decisionSample) sort() {
 		return slices.CompareFunc(a.names[:], b.names[:], func(a, b int32) int { return strings.Compare(s.names.list[a], s.names.list[b]) })
 	})
 }
-
-// hashInput returns a hash of an input, which is not 0.
-func hashInput(input []byte) uint32 { return max(1, uint32(Hash(0, input))) }

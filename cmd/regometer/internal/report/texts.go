@@ -42,14 +42,18 @@ var spread = rand.Uint64() | 1
 
 // find returns the number of the text with a hash, or -1.
 func (t *texts) find(hash uint64) int32 {
-	mask := len(t.slots) - 1
-	if mask < 0 {
+	if len(t.slots) == 0 {
 		return -1
 	}
+	return *t.slot(hash) - 1
+}
+
+// slot returns the slot of a hash, which has 0 if there is no text with it.
+func (t *texts) slot(hash uint64) *int32 {
+	mask := len(t.slots) - 1
 	for at := int(mix(hash, spread)) & mask; ; at = (at + 1) & mask {
-		n := t.slots[at] - 1
-		if n < 0 || t.hashes[n] == hash {
-			return n
+		if n := t.slots[at] - 1; n < 0 || t.hashes[n] == hash {
+			return &t.slots[at]
 		}
 	}
 }
@@ -77,23 +81,13 @@ func (t *texts) put(hash uint64, text string) int32 {
 		return n
 	}
 	t.hashes, t.list, t.bytes = append(t.hashes, hash), append(t.list, text), t.bytes+len(text)
+	from := len(t.list) - 1
 	if 2*len(t.list) > len(t.slots) {
-		t.slots = make([]int32, max(64, 2*len(t.slots)))
+		t.slots, from = make([]int32, max(64, 2*len(t.slots))), 0
 		clear(t.slots) // the system is slower at giving memory that is read first
-		for n := range t.list {
-			t.place(n)
-		}
-	} else {
-		t.place(len(t.list) - 1)
+	}
+	for n := from; n < len(t.list); n++ {
+		*t.slot(t.hashes[n]) = int32(n + 1)
 	}
 	return int32(len(t.list) - 1)
-}
-
-func (t *texts) place(n int) {
-	mask := len(t.slots) - 1
-	at := int(mix(t.hashes[n], spread)) & mask
-	for t.slots[at] > 0 {
-		at = (at + 1) & mask
-	}
-	t.slots[at] = int32(n + 1)
 }

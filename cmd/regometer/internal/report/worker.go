@@ -24,11 +24,10 @@ type worker struct {
 	reader *logread.Reader
 	read   int64 // events of the part that are not in reading.decisions yet
 
-	sum        *Data    // except the inputs
-	stages     []string // by number of a metric: the stage, "" for a counter
-	names      []string // by number: its key
-	named      int      // bytes of memory that the numbers take
-	sampleNext int      // the size of the sample at which it needs a look at the limit
+	sum    *Data    // except the inputs
+	stages []string // by number of a metric: the stage, "" for a counter
+	names  []string // by number: its key
+	named  int      // bytes of memory that the numbers take
 
 	// wholes has the numbers in sum.whole, and measures those of the event.
 	wholes   []int32
@@ -167,10 +166,12 @@ func (w *worker) add(e *logread.Event) {
 		w.sum.whole.AddEvent(len(e.Text), len(e.Input), len(e.Result), len(e.Cache))
 	}
 	w.part.Gaps.add(e, w.stages)
-	w.sum.sample.add(e, w.stages, server, client, w.sampledKey())
-	if len(w.sum.sample.kept) >= w.sampleNext {
+	var key []byte
+	if w.isKeyed {
+		key = w.keys[0]
+	}
+	if w.sum.sample.add(e, w.stages, server, client, key) && len(w.sum.sample.kept)%sampleStep == 0 {
 		w.reading.sample.share(w.sum.sample)
-		w.sampleNext = len(w.sum.sample.kept) + sampleStep
 	}
 	if w.sum.slowest.Limit > 0 {
 		w.sum.slowest.add(w.keys, e, w.part, w.stages)
@@ -190,36 +191,20 @@ func (w *worker) add(e *logread.Event) {
 	}
 }
 
-// sampledKey returns the first key of the event if it is a label or a field.
-func (w *worker) sampledKey() []byte {
-	if w.isKeyed {
-		return w.keys[0]
-	}
-	return nil
-}
-
 // addRevision adds an event and its evaluation to those of its revision.
 func (w *worker) addRevision(e *logread.Event) {
 	w.measures = w.measures[:0]
-	for _, m := range e.Measures {
-		if m.Metric == w.evaluation {
-			w.measures = append(w.measures, logread.Measure{Metric: w.inRevisions, Value: m.Value})
-		}
+	if i := slices.IndexFunc(e.Measures, func(m logread.Measure) bool { return m.Metric == w.evaluation }); i >= 0 {
+		w.measures = append(w.measures, logread.Measure{Metric: w.inRevisions, Value: e.Measures[i].Value})
 	}
 	w.sum.revisions.Add(e.BundleRevisions(), e.Time, e.Outcome, e.Code, w.measures)
 }
 
 // wanted reports whether the options select an event.
 func (w *worker) wanted(e *logread.Event) bool {
-	if !w.Since.IsZero() || !w.Until.IsZero() {
-		switch {
-		case e.Time == logread.NoTime,
-			!w.Since.IsZero() && e.Time < w.Since.UnixNano(),
-			!w.Until.IsZero() && e.Time >= w.Until.UnixNano():
-			return false
-		}
-	}
-	return w.wantedPath(e)
+	before := !w.Since.IsZero() && e.Time < w.Since.UnixNano() // as logread.NoTime is
+	after := !w.Until.IsZero() && (e.Time >= w.Until.UnixNano() || e.Time == logread.NoTime)
+	return !before && !after && w.wantedPath(e)
 }
 
 func (w *worker) wantedPath(e *logread.Event) bool {

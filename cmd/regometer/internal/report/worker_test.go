@@ -467,7 +467,7 @@ func TestNumbersBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorker(&reading{Options: o, sample: newSampleLimit(), keys: new(keySet)})
+	w := newWorker(&reading{Options: o, sample: &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}, keys: new(keySet)})
 	w.part = &part{input: &input{}}
 	const perEvent = 1000
 	long, most := strings.Repeat("x", 500), 0
