@@ -180,15 +180,17 @@ func event(id int, path, rest string) string {
 }
 
 // A decision may have a query in place of its path, as opa-envoy-plugin writes
-// it, or be one of a batch, and events may be in any wrapper.
+// it, or be one of a batch, and events may be in any wrapper. An error may lack a
+// code.
 func TestEnvoy(t *testing.T) {
 	t.Parallel()
-	p := loaded(lay(t, "p.rego", "package envoy.authz\nallow := {\"allowed\": input.attributes.request.http.method == \"GET\"}"))
+	p := loaded(lay(t, "p.rego", "package envoy.authz\nallow := {\"allowed\": input.attributes.request.http.method == \"GET\"}\nfails := input.list[_]"))
 	const input = `"input":{"attributes":{"request":{"http":{"method":"GET"}}}},"result":{"allowed":true}`
 	log := `{"decision_id":"1","labels":{},"query":"data.envoy.authz.allow",` + input + "}\n" +
 		`{"decision_id":"3","batch_decision_id":"b","labels":{},"path":"envoy/authz/allow",` + input + "}\n" +
-		`{"log":"{\"msg\":\"Decision Log\",` + strings.ReplaceAll(`"decision_id":"2","labels":{},"path":"envoy/authz/allow",`+input, `"`, `\"`) + `}\n","stream":"stderr"}` + "\n"
-	if got := results(replayed(t, log, Options{Policy: p})); !slices.Equal(got, []string{"envoy/authz/allow: 3 of 3 equal"}) {
+		`{"log":"{\"msg\":\"Decision Log\",` + strings.ReplaceAll(`"decision_id":"2","labels":{},"path":"envoy/authz/allow",`+input, `"`, `\"`) + `}\n","stream":"stderr"}` + "\n" +
+		event(4, "envoy/authz/fails", `"input":{"list":[1,2]},"error":{"message":"x"}`) + event(5, "envoy/authz/fails", `"error":{"code":"x"},"nd_builtin_cache":{"gone":1}`)
+	if got := results(replayed(t, log, Options{Policy: p})); !slices.Equal(got, []string{"envoy/authz/allow: 3 of 3 equal", "envoy/authz/fails: 2 of 2 equal"}) {
 		t.Error(got)
 	}
 }
