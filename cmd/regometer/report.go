@@ -68,7 +68,7 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			limitMemory()
 			files, err := report.InputFiles(o.Inputs)
-			if err != nil {
+			if err != nil && !(allowEmpty && errors.Is(err, report.ErrNoFile)) {
 				return err
 			}
 			if err := out.files.check(cmd, nil, files...); err != nil {

@@ -26,7 +26,7 @@ var hasBlocks = func() bool {
 // It may change up to 63 bytes of dst behind those that it has written.
 //
 //go:noescape
-func unescapeBlocks(dst *byte, room int, text *byte, n int) (written, read int)
+func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64) (written, read int)
 
 // kept has, for each number of eight bits, the indexes of the bits, each in a
 // byte. So it says how to move bytes together.
@@ -68,4 +68,4 @@ func nestedBlocks(text *byte, i, room int) (end int)
 // metrics, and all members are listed.
 //
 //go:noescape
-func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, found *[mostFound]foundMember, state *memberState)
+func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, found *[mostFound]foundMember, state *[memberWords]uint64)

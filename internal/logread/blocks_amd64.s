@@ -184,7 +184,7 @@ DATA shift<>+16(SB)/8, $0x0706050403020100
 DATA shift<>+24(SB)/8, $0x0f0e0d0c0b0a0908
 GLOBL shift<>(SB), RODATA|NOPTR, $32
 
-// func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, found *[mostFound]foundMember, state *memberState)
+// func memberBlocks(text *byte, i, n, room int, lines *keyLine, spans *[fieldCount]span, found *[mostFound]foundMember, state *[memberWords]uint64)
 //
 // SI text, R8 its room, AX and BX where a value begins and ends
 // DX lines, R11 the last key's line, as an index of bytes, R10 those that may come
@@ -198,9 +198,9 @@ TEXT ·memberBlocks(SB), NOSPLIT, $40-64
 	MOVQ spans+40(FP), R9
 	MOVQ found+48(FP), DI
 	MOVQ state+56(FP), CX
-	MOVQ memberState_line(CX), R11
-	MOVQ memberState_seen(CX), R14
-	MOVQ memberState_plain(CX), R15
+	MOVQ (8*const_memberLine)(CX), R11
+	MOVQ (8*const_memberSeen)(CX), R14
+	MOVQ (8*const_memberPlain)(CX), R15
 	FILL(0, ZERO)
 	FILL(4, NINE)
 	FILL(5, LAST)
@@ -400,13 +400,13 @@ stop:
 	MOVQ state+56(FP), CX
 	MOVQ end-8(SP), BX
 	MOVQ line-16(SP), R11
-	MOVQ R11, memberState_line(CX)
-	MOVQ BX, memberState_end(CX)
-	MOVQ R14, memberState_seen(CX)
-	MOVQ R15, memberState_plain(CX)
+	MOVQ R11, (8*const_memberLine)(CX)
+	MOVQ BX, (8*const_memberEnd)(CX)
+	MOVQ R14, (8*const_memberSeen)(CX)
+	MOVQ R15, (8*const_memberPlain)(CX)
 	SUBQ found+48(FP), DI
 	SHRQ $4, DI
-	MOVQ DI, memberState_found(CX)
+	MOVQ DI, (8*const_memberFound)(CX)
 	VZEROUPPER
 	RET
 
@@ -420,18 +420,18 @@ stop:
 	ADDQ    AX, DI             \
 	SHRQ    $8, R15
 
-// func unescapeBlocks(dst *byte, room int, text *byte, n int) (written, read int)
+// func unescapeBlocks(dst *byte, room int, text *byte, n int, kept *[257]uint64) (written, read int)
 //
 // DI dst, R12 where its last 64 bytes are, SI text, R8 where its last ones are
 // AX quotes, BX backslashes, CX where to stop, R10 escaped bytes, then whether
 // the next one is, R14 backslashes that escape, R15 all other bytes
 // R11 how many of the bytes are read
-TEXT ·unescapeBlocks(SB), NOSPLIT, $0-48
+TEXT ·unescapeBlocks(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), DI
 	MOVQ room+8(FP), R12
 	MOVQ text+16(FP), SI
 	MOVQ n+24(FP), R8
-	LEAQ ·kept(SB), R9
+	MOVQ kept+32(FP), R9
 	LEAQ -64(DI)(R12*1), R12
 	LEAQ -64(SI)(R8*1), R8
 	START
@@ -483,8 +483,8 @@ full:
 	SUBQ R10, SI                   // of an escape, the backslash comes first
 	SUBQ dst+0(FP), DI
 	SUBQ text+16(FP), SI
-	MOVQ DI, written+32(FP)
-	MOVQ SI, read+40(FP)
+	MOVQ DI, written+40(FP)
+	MOVQ SI, read+48(FP)
 	VZEROUPPER
 	RET
 

@@ -7,11 +7,13 @@ package logread
 
 var hasBlocks = false // a variable for the tests
 
-func unescapeBlocks(*byte, int, *byte, int) (written, read int) {
+var kept [257]uint64
+
+func unescapeBlocks(*byte, int, *byte, int, *[257]uint64) (written, read int) {
 	panic("there are no blocks")
 }
 
-func memberBlocks(*byte, int, int, int, *keyLine, *[fieldCount]span, *[mostFound]foundMember, *memberState) {
+func memberBlocks(*byte, int, int, int, *keyLine, *[fieldCount]span, *[mostFound]foundMember, *[memberWords]uint64) {
 	panic("there are no blocks")
 }
 

@@ -31,7 +31,7 @@ type keyLines struct {
 	keys  []*key
 	lines []keyLine
 	found [mostFound]foundMember
-	state memberState
+	state [memberWords]uint64
 }
 
 // keyLine is a line as memberBlocks knows it: the text of the key, its length,
@@ -57,11 +57,17 @@ const (
 	listsNested  = 4
 )
 
-// memberState is what memberBlocks is told and says: the last key's line, in
-// bytes; the index behind its value, or 0 if no member was whole; the fields
-// that were seen, also before, and those that are plain; and the number of
-// listed members.
-type memberState struct{ line, end, seen, plain, found uint64 }
+// What memberBlocks says: the last key's line, in bytes; the index behind its
+// value, or 0 if no member was whole; the fields that were seen, also before,
+// and those that are plain; and the number of listed members.
+const (
+	memberLine = iota
+	memberEnd
+	memberSeen
+	memberPlain
+	memberFound
+	memberWords
+)
 
 // foundMember is a listed member. Of an event, it has the key's line in bytes,
 // where the key and the value begin, and where the value ends. Of metrics, it has

@@ -204,23 +204,23 @@ func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end
 	if m != nil {
 		spans = nil
 	}
-	l.state = memberState{line: uint64(before.line) * uint64(len(keyLine{})), seen: uint64(p.seen), plain: uint64(p.plain)}
+	l.state = [memberWords]uint64{memberLine: uint64(before.line) * uint64(len(keyLine{})), memberSeen: uint64(p.seen), memberPlain: uint64(p.plain)}
 	memberBlocks(&p.json[0], i, len(p.json), cap(p.json), &l.lines[0], spans, &l.found, &l.state)
-	found := l.found[:l.state.found]
+	found := l.found[:l.state[memberFound]]
 	if m != nil {
 		m.take(p.json, found, l)
 	} else {
-		seen := uint32(l.state.seen)
+		seen := uint32(l.state[memberSeen])
 		p.present |= seen &^ p.seen
-		p.seen, p.plain = seen, uint32(l.state.plain)
+		p.seen, p.plain = seen, uint32(l.state[memberPlain])
 		for _, x := range found {
 			k := l.key(x[0])
 			p.members = append(p.members, member{k, int32(x[1]), span{int32(x[2]), int32(x[3])}})
 			p.holdsMore = p.holdsMore || k.field >= fieldNone && p.json[x[2]] != '"'
 		}
 	}
-	if end = int(l.state.end); end > 0 {
-		return l.key(uint32(l.state.line)), end
+	if end = int(l.state[memberEnd]); end > 0 {
+		return l.key(uint32(l.state[memberLine])), end
 	}
 	return before, i
 }

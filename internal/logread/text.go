@@ -20,7 +20,7 @@ func decodeString(dst, text []byte, i int) (_ []byte, end int) {
 		if hasBlocks && cap(text)-i > 64 { // JSON in a string has an escape every few bytes
 			dst = slices.Grow(dst, min(1<<10, len(text)-i+128))
 			n := len(dst)
-			written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i)
+			written, read := unescapeBlocks(&dst[:n+1][n], cap(dst)-n, &text[i], cap(text)-i, &kept)
 			dst, i = dst[:n+written], i+read
 		}
 		from := i

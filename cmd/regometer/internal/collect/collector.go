@@ -192,7 +192,7 @@ func (c *Collector) other(r *http.Request, kind string, ofOPA bool) *answer {
 		c.refusals.add("An OPA, or this collector with --config, asks for what is not here. Give its configuration a service of its own for decision logs.", "any OPA",
 			refusal(kind, 0, "%s %.200s from %s", r.Method, r.URL.Path, r.RemoteAddr))
 	}
-	return refusal("", http.StatusNotFound, "regometer collect takes decision logs only, by POST: give bundles, discovery and status another service")
+	return refusal("", http.StatusNotFound, "regometer collect takes decision logs, by POST, and has a profile only with --profile: give bundles, discovery and status another service")
 }
 
 // collect answers a request with a body of decisions. It counts a body if and

@@ -416,7 +416,7 @@ func TestSize(t *testing.T) {
 		t.Errorf("%d bytes", len(page))
 	}
 	text := textOf(parsed(t, page))
-	for _, want := range []string{"49,900 of 50,000 groups are not shown.", "And 961 more rows.", "And 900 more."} {
+	for _, want := range []string{"Not shown: 49,900 of 50,000 groups.", "And 961 more rows.", "And 900 more."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q", want)
 		}

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,9 +25,12 @@ type InputFile struct {
 // isRegular reports whether f is a regular file.
 func (f *InputFile) isRegular() bool { return f.Info != nil && f.Info.Mode().IsRegular() }
 
+// ErrNoFile is the error of inputs that are empty folders.
+var ErrNoFile = errors.New("there is no file")
+
 // InputFiles returns the files that [Read] reads, each once, in the order of
 // the names, and then standard input. It leaves out names in folders that begin
-// with a dot. It fails if a file does not exist, or if there is none.
+// with a dot. It fails if a file does not exist, or with [ErrNoFile].
 //
 // It asks the system only once about each file, because small files are many.
 func InputFiles(inputs []string) (files []InputFile, err error) {
@@ -48,7 +52,7 @@ func InputFiles(inputs []string) (files []InputFile, err error) {
 	}
 	slices.SortStableFunc(files, func(a, b InputFile) int { return strings.Compare(a.Name, b.Name) })
 	if files = append(unique(files), stdin...); len(files) == 0 {
-		return nil, fmt.Errorf("there is no file in %s", strings.Join(inputs, ", "))
+		return nil, fmt.Errorf("%w in %s", ErrNoFile, strings.Join(inputs, ", "))
 	}
 	return files, nil
 }

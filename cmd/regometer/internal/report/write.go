@@ -49,7 +49,7 @@ func (r *Report) WriteGroups(w output.Writer, groups []*Group, hint string) {
 	w.Title("Decisions by " + r.By)
 	w.Sections(&all, sections)
 	if len(groups) < r.Groups.Len() {
-		w.Prose(fmt.Sprintf("%s of %s groups are not shown%s.", text.Count(r.Groups.Len()-len(groups)), text.Count(r.Groups.Len()), hint))
+		w.Prose(fmt.Sprintf("Not shown: %s of %s groups%s.", text.Count(r.Groups.Len()-len(groups)), text.Count(r.Groups.Len()), hint))
 	}
 }
 
