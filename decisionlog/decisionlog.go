@@ -25,7 +25,7 @@ import (
 // Options configures [Read]. The zero value is the default.
 type Options struct {
 	// Outcomes has rules for results of other forms, by path, such as
-	// result.granted for app/main: see docs/report.md.
+	// result.granted for app/main: see docs/operating.md.
 	Outcomes map[string]string
 	// MaxLength limits the text of an event, in bytes. 0 means 64 MiB. Read
 	// skips a longer event.

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,6 +56,7 @@ func TestEmpty(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write("a.log", succeed(t, "sample", "--decisions", "200"))
 	write("empty.log", "")
+	noError(os.Mkdir("folder", 0o777))
 	succeed(t, "report", "--allow-empty", "--path", "nothing", "--save", "none.rgm", "a.log")
 	const reason = "regometer: the report has no decisions; with --allow-empty the exit status is 0\n"
 	for args, want := range map[string]string{
@@ -62,6 +64,7 @@ func TestEmpty(t *testing.T) {
 		"report --path nothing a.log":                      "The flags select none of 200 decisions, which are from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC. Change `--path`, `--since` or `--until`.",
 		"report --since 2026-01-03 a.log":                  "The flags select none of 200 decisions, which are from 2026-01-02",
 		"report --allow-empty --since= --by day empty.log": "There are no decisions.",
+		"report --allow-empty folder":                      "There are no decisions.",
 	} {
 		status, stdout, stderr := call(t.Context(), strings.Fields(args)...)
 		stdout = strings.Join(strings.Fields(stdout), " ")

@@ -103,7 +103,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 		return fmt.Errorf("--config: %w", err)
 	}
 	if o.run.Policy, err = replay.Load(ctx, o.policies, opa, o.network); err != nil {
-		return fmt.Errorf("--policy or --config: %w", err)
+		return fmt.Errorf("cannot load the policy: %w", err)
 	}
 	if o.against != nil {
 		if o.run.Against, err = replay.Load(ctx, o.against, config.Config{}, o.network); err != nil {

@@ -162,7 +162,7 @@ func (r *Report) summary() (said []string) {
 		var list []string
 		for _, kind := range r.kinds() {
 			if isChange(kind) == (what == "Changed") {
-				list = append(list, text.Count(r.Kinds[kind])+" "+kind)
+				list = append(list, kind+" ("+text.Count(r.Kinds[kind])+")")
 			}
 		}
 		if list != nil {

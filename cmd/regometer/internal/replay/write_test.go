@@ -73,7 +73,7 @@ func TestTexts(t *testing.T) {
 		if strings.ContainsAny(b.String(), "\x1b\u009b") || !strings.Contains(b.String(), "[2J") {
 			t.Errorf("%q", b.String())
 		}
-		if !strings.Contains(b.String(), "1 denied-to-allowed") || !strings.Contains(b.String(), "Not compared: 1 a path that the policy lacks, 1 uuid.rfc4122 without a logged answer.") || strings.Contains(b.String(), "times as long") {
+		if !strings.Contains(b.String(), "denied-to-allowed (1)") || !strings.Contains(b.String(), "Not compared: a path that the policy lacks (1), uuid.rfc4122 without a logged answer (1).") || strings.Contains(b.String(), "times as long") {
 			t.Error(b.String())
 		}
 	}

@@ -139,10 +139,13 @@ func findOften(r *Report) (found []Finding) {
 				return of == o.ended && slices.ContainsFunc(list, func(p path) bool { return p.key == key })
 			}))
 		}
-		f.Text = fmt.Sprintf("%s of %s "+o.did+" on %s: %s.%s", text.Count(n), text.Count(of), text.Percent(Ratio(n, of)), text.Plural(len(list), "path"),
-			listed(list, func(p path) string {
+		where := "path " + name(list[0].key)
+		if len(list) > 1 {
+			where = text.Plural(len(list), "path") + ": " + listed(list, func(p path) string {
 				return fmt.Sprintf("%s (%s of %s)", name(p.key), text.Count(p.n), text.Count(p.of))
-			}), client+o.advice)
+			})
+		}
+		f.Text = fmt.Sprintf("%s of %s "+o.did+" on %s.%s", text.Count(n), text.Count(of), text.Percent(Ratio(n, of)), where, client+o.advice)
 		found = slices.DeleteFunc(found, func(t Finding) bool { // it says less
 			return t.Severity == Info && o.ended == outcome.Undefined && t.Rule == "undefined_high" && t.Client == f.Client
 		})

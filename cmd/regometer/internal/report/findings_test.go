@@ -42,14 +42,14 @@ var ruleTests = []struct {
 	parts []string
 }{
 	{"interrupted", with(healthy(), func(r *Report) { r.Interrupted = true }), []string{"interrupted"}},
-	{"errors_high", failing(50, 1000), []string{"50 of 1,000 decisions (5.0 %) failed on 1 path: `rbac/allow` (50 of 1,000)."}},
+	{"errors_high", failing(50, 1000), []string{"50 of 1,000 decisions (5.0 %) failed on path `rbac/allow`."}},
 	{"errors_high", failing(50, 1001), nil},                                               // a small part
 	{"errors_high", failing(49, 100), nil},                                                // too few
 	{"errors_high", with(failing(50, 100), func(r *Report) { r.By = "label:team" }), nil}, // not by path
 	{"errors_high", with(reportOf(groupOf("a", [6]uint64{900, outcome.Failed: 300}), groupOf("b", [6]uint64{700, outcome.Failed: 300})), func(r *Report) {
 		r.byTime = []Finding{{Rule: "errors_rose", Path: "a", Text: "a"}}
-	}), []string{"300 of 1,000 decisions (30.0 %) failed on 1 path: `b`"}}, // a scan has said the other one
-	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 50})), []string{"50 of 50 decisions (100 %) were cancelled on 1 path: `p` (50 of 50). Clients gave up"}},
+	}), []string{"300 of 1,000 decisions (30.0 %) failed on path `b`"}}, // a scan has said the other one
+	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 50})), []string{"50 of 50 decisions (100 %) were cancelled on path `p`. Clients gave up"}},
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 49})), nil},
 	{"path_undefined", undefinedReport(40, 60), []string{"100 of 100 decisions (100 %) were undefined on 2 paths: `gone/1` (60 of 60), `gone/0` (40 of 40). "}},
 	{"path_undefined", undefinedReport(40, 59), nil}, // too few
