@@ -14,12 +14,13 @@ import (
 
 // Checks returns the thresholds as checks. A check fails if the whole interval of
 // a change is beyond its threshold, or if no row has enough data: the stage or the
-// key may be misspelt.
+// key may be misspelt. The last check has all changes, and does not fail.
 func (c *Comparison) Checks([]string) []output.Check {
 	var all []output.Check
+	rows := slices.Concat(c.Decisions, c.Stages)
 	for _, t := range c.Thresholds {
 		check, judged := output.Check{Name: t.Text}, false
-		for _, r := range slices.Concat(c.Decisions, c.Stages) {
+		for _, r := range rows {
 			for _, ch := range r.Changes {
 				if ch.Name != t.Name || !t.applies(&r) || ch.Verdict == TooLittle && (ch.Low == -1 || math.IsInf(ch.High, 1)) {
 					continue
@@ -39,7 +40,15 @@ func (c *Comparison) Checks([]string) []output.Check {
 	if c.Partly {
 		all = append(all, output.Check{Name: report.PartlyRead, Failed: len(c.Thresholds) > 0, Texts: []string{partlyText}})
 	}
-	return all
+	changes := output.Check{Name: "changes"}
+	for _, r := range rows {
+		for _, ch := range r.Changes {
+			if ch.Verdict.rank() < NoDifference.rank() {
+				changes.Texts = append(changes.Texts, describe(r, ch))
+			}
+		}
+	}
+	return append(all, changes)
 }
 
 // describe returns a sentence about a change of a row.
