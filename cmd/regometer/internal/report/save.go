@@ -40,7 +40,7 @@ const (
 func (x *Data) Save(w io.Writer) error {
 	_, err := io.WriteString(w, savedMagic+savedVersion+"\n")
 	z, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) // the option is valid
-	return cmp.Or(err, x.writeJSON(z), z.Close()) // the first one is the cause
+	return cmp.Or(err, x.writeJSON(z), z.Close())             // the first one is the cause
 }
 
 // Load reads a file that Save wrote, or a pipe with such content. It fails if

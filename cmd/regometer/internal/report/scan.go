@@ -9,6 +9,7 @@ package report
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -146,13 +147,21 @@ func (s *scan) setNames(a int, names *texts) {
 
 // setAgain finds what came in the minute before.
 func (s *scan) setAgain() {
-	last := make(map[uint32]int64, len(s.events)) // the last time of an input with its path, by hash
+	// By hash: an input with its path, and the index of the last event that has both.
+	last := make([]uint64, 2<<bits.Len(uint(len(s.events))))
+	clear(last) // see texts.put
 	for i := range s.events {
-		if e := &s.events[i]; e.input != 0 {
-			key := e.input * uint32(2*e.names[ofPath]+1)
-			before, ok := last[key]
-			e.again, last[key] = ok && e.time-before <= int64(time.Minute), e.time
+		e := &s.events[i]
+		if e.input == 0 {
+			continue
 		}
+		key := e.input * uint32(2*e.names[ofPath]+1)
+		at := int(mix(uint64(key), spread)) & (len(last) - 1)
+		for last[at] != 0 && uint32(last[at]>>32) != key {
+			at = (at + 1) & (len(last) - 1)
+		}
+		e.again = last[at] != 0 && e.time-s.events[uint32(last[at])].time <= int64(time.Minute)
+		last[at] = uint64(key)<<32 | uint64(i)
 	}
 }
 
