@@ -58,6 +58,7 @@ var ruleTests = []struct {
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.By = "label:team" }), nil},                                                            // not by path
 	{"partly_read", gapReport(11, Gaps{Any: 11, Duration: 11}), []string{"a part of the log. Of 1,000 decisions, 11 have no duration above 0 (`no_metrics` 11). Find out what removes or changes `metrics`."}},
 	{"partly_read", gapReport(11, Gaps{Any: 22, Time: 11, Result: 11}), []string{"11 have no readable time, 11 have", "changes `timestamp`. ", "masks `result`."}},
+	{"partly_read", gapReport(11, Gaps{Any: 13, Duration: 11, Result: 2}), []string{"2 have no readable result. Find out what removes or changes `metrics`.", "!masks `result`"}},
 	{"partly_read", gapReport(0, Gaps{Any: 10, Duration: 10}), nil}, // a small part
 	{"partly_read", with(metricsReport(1000, 11), broken), []string{"Others could not be read: `invalid_json` 11."}},
 	{"partly_read", with(metricsReport(1000, 10), broken), nil}, // a small part
@@ -150,8 +151,8 @@ func TestRules(t *testing.T) {
 			t.Errorf("%d: %s says %q, want %q", i, test.rule, text, test.parts)
 		}
 		for _, part := range test.parts {
-			if !strings.Contains(text, part) {
-				t.Errorf("%d: %s: %q\nlacks %q", i, test.rule, text, part)
+			if part, isWrong := strings.CutPrefix(part, "!"); strings.Contains(text, part) == isWrong {
+				t.Errorf("%d: %s: %q\nlacks %q, or has it wrongly", i, test.rule, text, part)
 			}
 		}
 	}

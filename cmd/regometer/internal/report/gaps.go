@@ -199,8 +199,8 @@ func partlyRead(r *Report) string {
 	if names, _ := r.Inputs.problems(logread.NoText); names != "" {
 		finding += " Write journald's log again with `journalctl --all`."
 	}
-	for _, g := range r.gaps() {
-		if !strings.Contains(finding, g.remedy) {
+	for _, g := range r.gaps() { // of which four together may be too many
+		if Ratio(uint64(g.n), r.Total.Decisions) > gapShare/4 && !strings.Contains(finding, g.remedy) {
 			finding += " " + g.remedy
 		}
 	}
