@@ -28,6 +28,14 @@ type decisionSample struct {
 	limit uint64 // decisions with a lower hash are in the sample
 	kept  []sampled
 	names texts // of kept
+
+	last [sampledNames]lastName // of the decision that was added last
+}
+
+// lastName is a name that often comes again.
+type lastName struct {
+	hash   uint64
+	number int32 // plus 1
 }
 
 // A sampleLimit keeps the samples of all workers together as small as that of one
@@ -145,7 +153,11 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 		names[ofExample] = hashText(exampleRule(e))
 	}
 	for i, name := range names {
-		d.names[i] = s.names.number(name)
+		last := &s.last[i]
+		if last.hash != name.hash || last.number == 0 {
+			*last = lastName{name.hash, s.names.number(name) + 1}
+		}
+		d.names[i] = last.number - 1
 	}
 	if n := len(s.kept); n == cap(s.kept) && n >= sampleStep { // the system gives memory when it is first used
 		s.kept = append(make([]sampled, 0, sampleSize+sampleStep), s.kept...)
@@ -250,7 +262,7 @@ func (s *decisionSample) thin(limit uint64) {
 // towards the beginning, so none is overwritten before it has moved.
 func (s *decisionSample) number() {
 	kept, names := s.kept, s.names
-	s.kept, s.names = kept[:0], texts{}
+	s.kept, s.names, s.last = kept[:0], texts{}, [sampledNames]lastName{}
 	s.take(kept, &names)
 }
 
