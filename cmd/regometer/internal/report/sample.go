@@ -127,8 +127,8 @@ func hashOf(e *logread.Event) uint64 {
 	return (high ^ low) * 0xc2b2ae3d27d4eb4f >> 12
 }
 
-// add adds a decision, and returns true, if it is in the sample. stages has the stage of each
-// metric, or "". The key is that of its group, or nil.
+// add adds a decision, and returns true, if it is in the sample. stages has the
+// stage of each metric, or "". The key is that of its group, or nil.
 func (s *decisionSample) add(e *logread.Event, stages []string, server, client hashed, key []byte) bool {
 	hash := hashOf(e)
 	if hash >= s.limit || e.Time == logread.NoTime {
