@@ -21,10 +21,12 @@ type Group struct {
 	// First and Last are the times of decisions, in ns since 1970, or
 	// logread.NoTime.
 	First, Last int64
+	Decisions   uint64
 	Outcomes    [6]uint64           // by Outcome
 	Errors      []stages.ErrorTotal // sorted by code; unknown codes are Other
 	Counters    []Counter           // sorted by name; none is 0
 	Stages      []Stage             // sorted by name
+	Time        Sum                 // in ns: the self times of all stages
 	Sizes       Sizes
 	Slices      []Slice // ascending, with logread.NoTime first; each has decisions
 }
@@ -135,8 +137,11 @@ func (g *Groups) read(x *group, to *Group, parts bool) {
 			whole.merge(c)
 		}
 	}
-	to.Outcomes = whole.outcomes
+	to.Decisions, to.Outcomes, to.Time = whole.decisions(), whole.outcomes, Sum{}
 	g.readCell(whole, &to.Counters, &to.Stages)
+	for i := range to.Stages {
+		to.Time = to.Time.Plus(to.Stages[i].Self)
+	}
 }
 
 // readCell sorts and copies a cell.

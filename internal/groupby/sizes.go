@@ -11,6 +11,8 @@ type Sizes struct {
 	Input  uint64 `json:"input"`
 	Result uint64 `json:"result"`
 	Cache  uint64 `json:"nd_builtin_cache"`
+	// Median is that of a sample, or 0 if there is none. Groups leaves it 0.
+	Median uint64 `json:"p50,omitzero"`
 }
 
 // merge adds the sizes of other events.
@@ -25,10 +27,10 @@ func (s *Sizes) merge(o *Sizes) {
 // AddEvent adds the sizes of the event whose decision [Groups.Add] has just
 // added.
 func (g *Groups) AddEvent(total, input, result, cache int) {
-	g.added.sizes.merge(&Sizes{uint64(total), uint64(total), uint64(input), uint64(result), uint64(cache)})
+	g.added.sizes.merge(&Sizes{Total: uint64(total), Max: uint64(total), Input: uint64(input), Result: uint64(result), Cache: uint64(cache)})
 }
 
 // Valid reports whether events can have these sizes.
 func (s *Sizes) Valid() bool {
-	return s.Max <= s.Total && (s.Max > 0 || s.Total == 0) && max(s.Input, s.Result, s.Cache) <= s.Total
+	return s.Median == 0 && s.Max <= s.Total && (s.Max > 0 || s.Total == 0) && max(s.Input, s.Result, s.Cache) <= s.Total
 }

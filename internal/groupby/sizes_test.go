@@ -12,8 +12,8 @@ import (
 func TestSizesSaturate(t *testing.T) {
 	t.Parallel()
 	const most = math.MaxUint64
-	got, want := Sizes{most - 1, 2, most, 4, most - 5}, Sizes{most, 3, most, 6, most}
-	got.merge(&Sizes{2, 3, most, 2, 7})
+	got, want := Sizes{most - 1, 2, most, 4, most - 5, 0}, Sizes{most, 3, most, 6, most, 0}
+	got.merge(&Sizes{2, 3, most, 2, 7, 0})
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -56,7 +56,7 @@ func reportOf(t testing.TB, stages ...stage) *report.Report {
 		if !ok {
 			k = len(groups)
 			index[s.key] = k
-			groups = append(groups, report.Group{Group: groupby.Group{Key: s.key}})
+			groups = append(groups, report.Group{Key: s.key})
 		}
 		g := &groups[k]
 		total := groupby.Stage{Name: s.name, Self: groupby.Sum{Lo: s.self}}

@@ -58,7 +58,8 @@ func (d *durations) report(paths []*Path) *report.Report {
 	var groups []report.Group
 	for _, p := range paths {
 		if g := d.Get(p.Path, true, nil); g != nil {
-			groups = append(groups, report.Group{Group: *g, Decisions: p.Decisions})
+			g.Decisions = p.Decisions
+			groups = append(groups, *g)
 		}
 	}
 	return &report.Report{By: "path", Groups: report.GroupsOf(groups...)}

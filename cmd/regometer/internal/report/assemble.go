@@ -11,20 +11,6 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-func newGroup(g *groupby.Group) Group {
-	group := Group{Group: *g}
-	group.addUp()
-	return group
-}
-
-// addUp sets the fields that follow from the embedded groupby.Group.
-func (g *Group) addUp() {
-	g.Decisions, g.Time = Decisions(g.Outcomes), groupby.Sum{}
-	for i := range g.Stages {
-		g.Time = g.Time.Plus(g.Stages[i].Self)
-	}
-}
-
 func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
 	return cmp.Or(compareSums(b, a), cmp.Compare(aKey, bKey))
 }
@@ -38,17 +24,12 @@ func groupsByTime(groups *groupby.Groups, medianSizes func() map[string]uint64) 
 	}
 	var places []place
 	for g := range groups.All(false) {
-		places = append(places, place{g.Key, newGroup(g).Time})
+		places = append(places, place{g.Key, g.Time})
 	}
 	slices.SortFunc(places, func(a, b place) int { return byTimeAndKey(a.time, b.time, a.key, b.key) })
-	return Groups{len(places), func(i int, g *Group) *Group {
-		parts := g == nil
-		if parts {
-			g = new(Group)
-		}
-		groups.Get(places[i].key, parts, &g.Group)
-		g.addUp()
-		g.MedianSize = medianSizes()[g.Key]
+	return Groups{len(places), func(i int, parts bool, to *Group) *Group {
+		g := groups.Get(places[i].key, parts, to)
+		g.Sizes.Median = medianSizes()[g.Key]
 		return g
 	}}
 }

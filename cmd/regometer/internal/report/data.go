@@ -211,7 +211,7 @@ func (x *Data) Report() *Report {
 	})
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	whole := cmp.Or(x.whole, x.groups)
-	r.Total = newGroup(whole.Get("", false, nil))
+	r.Total = *whole.Get("", false, nil)
 	r.From, r.To = r.Total.First, r.Total.Last
 	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))
 	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut

@@ -19,8 +19,8 @@ var (
 	QuantileTitles = []string{"p50", "p90", "p95", "p99", "p99.9", "max"}
 )
 
-// ByTime returns the stages by self time, descending, and by name.
-func (g *Group) ByTime() []*groupby.Stage {
+// byTime returns the stages of a group by self time, descending, and by name.
+func byTime(g *Group) []*groupby.Stage {
 	stages := make([]*groupby.Stage, len(g.Stages))
 	for i := range g.Stages {
 		stages[i] = &g.Stages[i]

@@ -28,7 +28,7 @@ func TestByTime(t *testing.T) {
 	g := groupOf("p", [6]uint64{3}, stageOf("b", 2), stageOf("a", 2), stageOf("c", 3))
 	g.Stages = append(g.Stages, groupby.Stage{Name: "d", Self: groupby.Sum{Hi: 1}})
 	var names []string
-	for _, f := range g.ByTime() {
+	for _, f := range byTime(&g) {
 		names = append(names, f.Name)
 	}
 	if !slices.Equal(names, []string{"d", "c", "a", "b"}) {
@@ -54,7 +54,7 @@ func TestQueryCacheHits(t *testing.T) {
 	} {
 		g := groupOf("p", [6]uint64{10}, test.stages...)
 		g.Counters = []groupby.Counter{{Name: queryHits, Total: groupby.Sum{Lo: test.hits}}}
-		if got, ok := queryCacheHits(&g.Group); got != test.want || ok != test.ok {
+		if got, ok := queryCacheHits(&g); got != test.want || ok != test.ok {
 			t.Errorf("%s: %v %v", name, got, ok)
 		}
 	}

@@ -40,7 +40,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	out.Write(head[:len(head)-1])
 	writeLines(out, "findings", len(r.Findings), func(i int) []byte { return marshal(r.Findings[i]) })
 	var memory Group
-	writeLines(out, "groups", r.Groups.Len(), func(i int) []byte { return marshalGroup(r.By, r.Groups.get(i, &memory)) })
+	writeLines(out, "groups", r.Groups.Len(), func(i int) []byte { return marshalGroup(r.By, r.Groups.get(i, false, &memory)) })
 	if len(r.Slowest) > 0 {
 		writeLines(out, "slowest", len(r.Slowest), func(i int) []byte { return marshalSlow(r.By, &r.Slowest[i]) })
 	}
@@ -73,11 +73,6 @@ func jsonTime(ns int64) *string {
 	return &at
 }
 
-type groupSizes struct {
-	groupby.Sizes
-	Median uint64 `json:"p50,omitzero"`
-}
-
 // stageFigures are the figures of a stage, in ns but for the numbers of timers.
 type stageFigures struct {
 	Count      uint64      `json:"count"`
@@ -98,10 +93,10 @@ func marshalGroup(by string, g *Group) []byte {
 	group := struct {
 		Decisions uint64                  `json:"decisions"`
 		Outcomes  map[string]uint64       `json:"outcomes"`
-		Bytes     groupSizes              `json:"bytes,omitzero"`
+		Bytes     groupby.Sizes           `json:"bytes,omitzero"`
 		Counters  map[string]groupby.Sum  `json:"counters"`
 		Stages    map[string]stageFigures `json:"stages"`
-	}{g.Decisions, map[string]uint64{}, groupSizes{g.Sizes, g.MedianSize}, map[string]groupby.Sum{}, map[string]stageFigures{}}
+	}{g.Decisions, map[string]uint64{}, g.Sizes, map[string]groupby.Sum{}, map[string]stageFigures{}}
 	for o, n := range g.Outcomes {
 		group.Outcomes[outcome.Outcome(o).String()] = n
 	}

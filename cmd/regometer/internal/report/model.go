@@ -88,27 +88,26 @@ type Place struct {
 // when they are requested. The zero value has none.
 type Groups struct {
 	n int
-	// get returns the result of At if memory is nil. Otherwise it returns the
-	// result of Sum, and may use the memory, which is empty or holds an earlier
-	// group.
-	get func(i int, memory *Group) *Group
+	// get returns group i, and its slices with their parts if parts is true. It
+	// may use the memory of an earlier group, or nil.
+	get func(i int, parts bool, memory *Group) *Group
 }
 
 // GroupsOf returns groups that are in memory.
 func GroupsOf(groups ...Group) Groups {
-	return Groups{len(groups), func(i int, _ *Group) *Group { return &groups[i] }}
+	return Groups{len(groups), func(i int, _ bool, _ *Group) *Group { return &groups[i] }}
 }
 
 // Len returns the number of groups.
 func (g Groups) Len() int { return g.n }
 
 // At returns group i. It may take some hundred microseconds.
-func (g Groups) At(i int) *Group { return g.get(i, nil) }
+func (g Groups) At(i int) *Group { return g.get(i, true, nil) }
 
 // Sum returns group i. Its slices of time may have neither counters nor stages,
 // so Sum is much faster than At. Other calls may return the same group, so the
 // caller must not change it.
-func (g Groups) Sum(i int) *Group { return g.get(i, new(Group)) }
+func (g Groups) Sum(i int) *Group { return g.get(i, false, nil) }
 
 // Sums returns all groups in order, as Sum does. Each group is valid only until
 // the next one.
@@ -116,23 +115,16 @@ func (g Groups) Sums() iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {
 		var memory Group
 		for i := range g.n {
-			if !yield(i, g.get(i, &memory)) {
+			if !yield(i, g.get(i, false, &memory)) {
 				return
 			}
 		}
 	}
 }
 
-// Group has the decisions of a key.
-type Group struct {
-	groupby.Group
-	Decisions uint64
-	Time      groupby.Sum // ns: the sum of the self times of its stages
-
-	// MedianSize is the median of the bytes of the decisions of a path, a label or
-	// a field in the sample, or 0 if none of them is in it.
-	MedianSize uint64
-}
+// Group has the decisions of a key. Sizes.Median is that of the decisions of a
+// path, a label or a field in the sample, or 0 if none of them is in it.
+type Group = groupby.Group
 
 // Revision has the decisions of a bundle revision.
 type Revision struct {

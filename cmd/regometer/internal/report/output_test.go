@@ -69,8 +69,10 @@ func same(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.
 
 // groupOf returns a group of these outcomes and stages.
 func groupOf(key string, outcomes [6]uint64, stages ...groupby.Stage) Group {
-	g := Group{Group: groupby.Group{Key: key, Outcomes: outcomes, Stages: stages}}
-	g.addUp()
+	g := Group{Key: key, Decisions: Decisions(outcomes), Outcomes: outcomes, Stages: stages}
+	for _, s := range stages {
+		g.Time = g.Time.Plus(s.Self)
+	}
 	return g
 }
 

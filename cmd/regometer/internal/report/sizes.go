@@ -82,8 +82,8 @@ func (r *Report) SizesText(g *Group) string {
 	if s.Total == 0 {
 		return ""
 	}
-	if g.MedianSize > 0 {
-		median = ", the median " + bytesText(g.MedianSize)
+	if s.Median > 0 {
+		median = ", the median " + bytesText(s.Median)
 	}
 	return fmt.Sprintf("Events: %s (%s of all%s)%s, the largest %s.",
 		bytesText(s.Total), text.Percent(Ratio(s.Total, r.Total.Sizes.Total)), partsText(s, "; ", ""), median, bytesText(s.Max))

@@ -67,7 +67,7 @@ func StageTable(g *Group) *text.Table {
 	for i, drop := range [...]int{4, 6, 2, 1, 0, 3, 5} { // from the count on
 		t.Columns[2+i].Drop = drop
 	}
-	for _, s := range g.ByTime() {
+	for _, s := range byTime(g) {
 		t.Add(append([]string{s.Name, text.Percent(Share(s.Self, g.Time)), text.Count(s.Durations.Count())}, Quantiles(s)...)...)
 	}
 	return t
@@ -88,7 +88,7 @@ func groupText(g *Group) string {
 	if codes := errorCodes(g.Errors); codes != "" {
 		words += " Errors: " + codes + "."
 	}
-	if hits, ok := queryCacheHits(&g.Group); ok {
+	if hits, ok := queryCacheHits(g); ok {
 		words += " Query cache: " + text.Percent(hits) + " hits."
 	}
 	return words
