@@ -17,18 +17,19 @@ import (
 // Group has the sums of the decisions of a key, over all time and for each
 // slice of time.
 type Group struct {
-	Key string
+	Key string `json:"key"`
 	// First and Last are the times of decisions, in ns since 1970, or
 	// logread.NoTime.
-	First, Last int64
-	Decisions   uint64
-	Outcomes    [6]uint64           // by Outcome
-	Errors      []stages.ErrorTotal // sorted by code; unknown codes are Other
-	Counters    []Counter           // sorted by name; none is 0
-	Stages      []Stage             // sorted by name
-	Time        Sum                 // in ns: the self times of all stages
-	Sizes       Sizes
-	Slices      []Slice // ascending, with logread.NoTime first; each has decisions
+	First     int64               `json:"from,omitzero"`
+	Last      int64               `json:"to,omitzero"`
+	Decisions uint64              `json:"-"`
+	Outcomes  [6]uint64           `json:"-"`                // by Outcome
+	Errors    []stages.ErrorTotal `json:"errors,omitempty"` // sorted by code; unknown codes are Other
+	Counters  []Counter           `json:"-"`                // sorted by name; none is 0
+	Stages    []Stage             `json:"-"`                // sorted by name
+	Time      Sum                 `json:"-"`                // in ns: the self times of all stages
+	Sizes     Sizes               `json:"sizes,omitzero"`
+	Slices    []Slice             `json:"slices"` // ascending, with logread.NoTime first; each has decisions
 }
 
 // Slice has the sums of a group in a slice of time. Begin is in ns since 1970,
@@ -48,25 +49,16 @@ type Counter struct {
 
 // Stage has the durations of a stage.
 type Stage struct {
-	Name       string
-	Durations  exphist.Snapshot // in ns
-	Unfinished uint64           // timers of 0
-	Self       Sum              // in ns, without the stages in it
+	Name       string           `json:"stage"`
+	Durations  exphist.Snapshot `json:"durations"`           // in ns
+	Unfinished uint64           `json:"unfinished,omitzero"` // timers of 0
+	Self       Sum              `json:"self"`                // in ns, without the stages in it
 }
 
 // Took returns the sum of the durations, in ns.
 func (s *Stage) Took() Sum {
 	hi, lo := s.Durations.Sum()
 	return Sum{hi, lo}
-}
-
-// SetDurations sets the durations from the smallest and the largest value, the
-// sum, and the counts from bucket first on. It fails if no histogram can have
-// these numbers.
-func (s *Stage) SetDurations(least, most int64, sum Sum, first int, counts []uint64) error {
-	return s.Durations.Restore(&exphist.Content{
-		Layout: Layout, Least: least, Most: most, SumHi: sum.Hi, SumLo: sum.Lo, First: first, Counts: counts,
-	})
 }
 
 // All returns an iterator over the groups, sorted by the bytes of their keys.

@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/internal/stages"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -44,16 +44,11 @@ type savedTable struct {
 	Overflow uint64 `json:"overflow"`
 }
 
-// savedSlice is each other line: a slice of time of a group. The first one has
-// the errors and the sizes of the group.
+// savedSlice is each other line: a group with one of its slices of time. The
+// first one has the errors and the sizes of the group.
 type savedSlice struct {
-	Table         string              `json:"table"`
-	Key           string              `json:"key"`
-	From          int64               `json:"from,omitzero"`
-	To            int64               `json:"to,omitzero"`
-	Errors        []stages.ErrorTotal `json:"errors,omitempty"`
-	Sizes         groupby.Sizes       `json:"sizes,omitzero"`
-	groupby.Slice `json:",inline"`
+	Table string `json:"table"`
+	groupby.Group
 }
 
 // savedSample has the hash, the time, how long the decision took, the outcome,
@@ -61,19 +56,16 @@ type savedSlice struct {
 // each name.
 type savedSample [6 + parts + sampledNames]int64
 
-type savedStage struct {
-	Stage      string      `json:"stage"`
-	Self       groupby.Sum `json:"self"`
-	Unfinished uint64      `json:"unfinished,omitzero"`
-	Min        int64       `json:"min,omitzero"`
-	Max        int64       `json:"max,omitzero"`
-	Sum        groupby.Sum `json:"sum"`
-	Buckets    [][2]int64  `json:"buckets"` // the index and the count of each that is not empty
+type savedDurations struct {
+	Min     int64       `json:"min,omitzero"`
+	Max     int64       `json:"max,omitzero"`
+	Sum     groupby.Sum `json:"sum"`
+	Buckets [][2]int64  `json:"buckets"` // the index and the count of each that is not empty
 
 	counts []uint64 // of all buckets from the first on
 }
 
-var marshalers = json.WithMarshalers(json.MarshalToFunc(writeStage))
+var marshalers = json.WithMarshalers(json.MarshalToFunc(writeDurations))
 
 // writeJSON writes x. Data with the same content give the same bytes.
 func (x *Data) writeJSON(w io.Writer) error {
@@ -92,8 +84,9 @@ func (x *Data) writeJSON(w io.Writer) error {
 	}
 	for _, t := range tables {
 		for g := range t.All(true) {
-			line := savedSlice{Table: t.name, Key: g.Key, From: g.First, To: g.Last, Errors: g.Errors, Sizes: g.Sizes}
-			for _, line.Slice = range g.Slices {
+			line := savedSlice{t.name, *g}
+			for i := range g.Slices {
+				line.Slices = g.Slices[i : i+1]
 				if err := json.MarshalEncode(enc, &line, marshalers); err != nil {
 					return err
 				}
@@ -107,10 +100,10 @@ func (x *Data) writeJSON(w io.Writer) error {
 // readJSON reads what writeJSON wrote. It fails if the content is invalid, and at
 // the end of r, which limits each line.
 func readJSON(r *io.LimitedReader) (*Data, error) {
-	var memory savedStage // used again, because buckets are most of a file
-	left := 0             // for the buckets of a line, of which a few may be far apart
+	var memory savedDurations // used again, because buckets are most of a file
+	left := 0                 // for the buckets of a line, of which a few may be far apart
 	options := json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(
-		func(dec *jsontext.Decoder, to *groupby.Stage) error {
+		func(dec *jsontext.Decoder, to *exphist.Snapshot) error {
 			err := memory.read(dec, to)
 			if left -= len(memory.counts); left < 0 {
 				err = cmp.Or(err, errors.New("its histograms are too wide"))
@@ -127,10 +120,9 @@ func readJSON(r *io.LimitedReader) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	var line savedSlice
 	for {
 		r.N, left = maxLine, mostCounts
-		line = savedSlice{Slice: groupby.Slice{Stages: line.Stages[:0], Counters: line.Counters[:0]}}
+		var line savedSlice
 		err := json.UnmarshalDecode(dec, &line, options)
 		if errors.Is(err, io.EOF) {
 			return x, nil
@@ -170,21 +162,19 @@ func (s *savedHead) restore() (*Data, error) {
 	return x, errors.Join(errServers, errClients, x.ids.read(&s.IDs), x.readSample(s), x.largest.check(), x.inputs.check())
 }
 
-// insert adds a slice of a group.
+// insert adds a group with a slice of time.
 func (x *Data) insert(line *savedSlice) error {
 	tables := x.tables()
 	i := slices.IndexFunc(tables, func(t table) bool { return t.name == line.Table })
 	if i < 0 {
 		return fmt.Errorf("there is no table %.80q", line.Table)
 	}
-	return tables[i].Insert(&groupby.Group{
-		Key: line.Key, First: line.From, Last: line.To, Errors: line.Errors, Sizes: line.Sizes, Slices: []groupby.Slice{line.Slice},
-	})
+	return tables[i].Insert(&line.Group)
 }
 
-func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {
-	d := &s.Durations
-	saved := savedStage{Stage: s.Name, Self: s.Self, Unfinished: s.Unfinished, Min: d.Min(), Max: d.Max(), Sum: s.Took()}
+func writeDurations(enc *jsontext.Encoder, d *exphist.Snapshot) error {
+	saved := savedDurations{Min: d.Min(), Max: d.Max()}
+	saved.Sum.Hi, saved.Sum.Lo = d.Sum()
 	first, counts := d.Buckets()
 	for i, n := range counts {
 		if n > 0 {
@@ -197,10 +187,10 @@ func writeStage(enc *jsontext.Encoder, s *groupby.Stage) error {
 // maxBuckets limits the buckets of a histogram.
 var maxBuckets = groupby.Layout.MaxBuckets
 
-// read reads a stage, in the memory of s. It fails unless the indices of the
+// read reads durations, in the memory of s. It fails unless the indices of the
 // buckets ascend within maxBuckets, and no count is 0.
-func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
-	*s = savedStage{Buckets: s.Buckets[:0], counts: s.counts[:0]}
+func (s *savedDurations) read(dec *jsontext.Decoder, to *exphist.Snapshot) error {
+	*s = savedDurations{Buckets: s.Buckets[:0], counts: s.counts[:0]}
 	if err := json.UnmarshalDecode(dec, s); err != nil {
 		return err
 	}
@@ -211,15 +201,13 @@ func (s *savedStage) read(dec *jsontext.Decoder, to *groupby.Stage) error {
 		}
 		at := b[0] - int64(first)
 		if b[1] < 1 || at < int64(len(s.counts)) || at >= int64(maxBuckets) {
-			return fmt.Errorf("stage %.80q: the indices of buckets must ascend, within %d buckets, and have counts", s.Stage, maxBuckets)
+			return fmt.Errorf("the indices of buckets must ascend, within %d buckets, and have counts", maxBuckets)
 		}
 		s.counts = append(append(s.counts, make([]uint64, int(at)-len(s.counts))...), uint64(b[1]))
 	}
-	to.Name, to.Self, to.Unfinished = s.Stage, s.Self, s.Unfinished
-	if err := to.SetDurations(s.Min, s.Max, s.Sum, first, s.counts); err != nil {
-		return fmt.Errorf("stage %.80q: %w", s.Stage, err)
-	}
-	return nil
+	return to.Restore(&exphist.Content{
+		Layout: groupby.Layout, Least: s.Min, Most: s.Max, SumHi: s.Sum.Hi, SumLo: s.Sum.Lo, First: first, Counts: s.counts,
+	})
 }
 
 // saveSample writes the sample with each name once.
