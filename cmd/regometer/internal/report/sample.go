@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"math"
 	"math/bits"
@@ -111,6 +112,9 @@ const (
 	parts
 )
 
+// castagnoli is by far the fastest hash of large inputs: processors have it.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 const hashLimit = 1 << 52 // JSON numbers below 2^53 are exact everywhere
 
 // sampleSize and sampleBytes limit the decisions of a sample, and the names of
@@ -146,7 +150,7 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 		}
 	}
 	if len(e.Input) > 0 && e.Erased == nil && e.Masked == nil { // otherwise, different inputs may look the same
-		d.input = max(1, uint32(Hash(0, e.Input)))
+		d.input = max(1, crc32.Checksum(e.Input, castagnoli))
 	}
 	names := [sampledNames]hashed{hashText(e.Path), server, client, hashText(e.BundleRevisions()), hashText(key), hashText(nil)}
 	if hash%64 == 0 { // some are enough
