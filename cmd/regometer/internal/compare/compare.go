@@ -200,45 +200,42 @@ func (c *Comparison) pairs(before, after *report.Group) []*pair {
 	return all
 }
 
-// pairOf returns a row, and the slices of time of its two sides.
-func pairOf(before, after *report.Group, stage string, of func(*groupby.Slice) uint64) (p *pair, b, a []*groupby.Slice) {
+// pairOf returns a row, and what the slices of time of its two sides have.
+func pairOf[T any](before, after *report.Group, stage string, of func(*groupby.Slice) (T, uint64)) (p *pair, b, a []T) {
 	p = &pair{Row: Row{Key: before.Key, Stage: stage, Verdict: TooLittle}}
 	b, p.Before = timed(before, of)
 	a, p.After = timed(after, of)
 	return p, b, a
 }
 
-// timed returns the slices of time that have something, in the order of time,
-// and how much. If none has it, it returns the slice without a time.
-func timed(g *report.Group, of func(*groupby.Slice) uint64) (all []*groupby.Slice, side Side) {
-	var untimed []*groupby.Slice
+// timed returns what the slices of time have, in the order of time, and how much.
+// If none has anything, it returns what the slice without a time has.
+func timed[T any](g *report.Group, of func(*groupby.Slice) (T, uint64)) (all []T, side Side) {
+	var untimed []T
+	without := Side{}
 	for i := range g.Slices {
-		switch s := &g.Slices[i]; {
-		case of(s) == 0:
-		case s.Begin == logread.NoTime:
-			untimed = append(untimed, s)
+		switch has, n := of(&g.Slices[i]); {
+		case n == 0:
+		case g.Slices[i].Begin == logread.NoTime:
+			untimed, without.Count = append(untimed, has), n
 		default:
-			all = append(all, s)
-			side.Count += of(s)
+			all = append(all, has)
+			side.Count, side.Slices = side.Count+n, side.Slices+1
 		}
 	}
-	if side.Slices = len(all); side.Slices == 0 && untimed != nil {
-		return untimed, Side{Count: of(untimed[0])}
+	if all == nil {
+		return untimed, without
 	}
 	return all, side
 }
 
 // stage returns the row of a stage.
 func (c *Comparison) stage(before, after *report.Group, stage string) *pair {
-	durations := func(s *groupby.Slice) *exphist.Snapshot { return &report.Stage(s.Stages, stage).Durations }
-	p, b, a := pairOf(before, after, stage, func(s *groupby.Slice) uint64 { return durations(s).Count() })
-	list := func(all []*groupby.Slice) (found []*exphist.Snapshot) {
-		for _, s := range all {
-			found = append(found, durations(s))
-		}
-		return found
-	}
-	x := contrast.NewQuantiles(list(b), list(a))
+	p, b, a := pairOf(before, after, stage, func(s *groupby.Slice) (*exphist.Snapshot, uint64) {
+		d := &report.Stage(s.Stages, stage).Durations
+		return d, d.Count()
+	})
+	x := contrast.NewQuantiles(b, a)
 	for _, name := range quantileNames {
 		if x != nil && (name == "p50" || name == "p99" || c.limits(p, name)) { // else all durations are 0
 			p.add(name, func(alpha float64) contrast.Difference { return x.Compare(quantiles[name], alpha) })
@@ -249,11 +246,10 @@ func (c *Comparison) stage(before, after *report.Group, stage string) *pair {
 
 // outcomes returns the row of a group's decisions.
 func (c *Comparison) outcomes(before, after *report.Group) *pair {
-	decisions := func(s *groupby.Slice) uint64 { return report.Decisions(s.Outcomes) }
-	p, b, a := pairOf(before, after, "", decisions)
-	counts := func(all []*groupby.Slice, k int) (counts []contrast.Count) {
-		for _, s := range all {
-			counts = append(counts, contrast.Count{N: float64(decisions(s)), Has: float64(s.Outcomes[k])})
+	p, b, a := pairOf(before, after, "", func(s *groupby.Slice) ([6]uint64, uint64) { return s.Outcomes, report.Decisions(s.Outcomes) })
+	counts := func(all [][6]uint64, k int) (counts []contrast.Count) {
+		for _, outcomes := range all {
+			counts = append(counts, contrast.Count{N: float64(report.Decisions(outcomes)), Has: float64(outcomes[k])})
 		}
 		return counts
 	}
