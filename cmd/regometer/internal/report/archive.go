@@ -24,7 +24,7 @@ const maxMemberName = 4096
 func (w *worker) readMember(ctx context.Context, archive *input, name string, text io.Reader) bool {
 	in := &input{InputFile: InputFile{Name: archive.Name + ":" + name[:min(len(name), maxMemberName)]}}
 	p := in.newPart()
-	w.readContent(ctx, p, w.member, checked{Reader: text}, true)
+	w.readContent(ctx, p, w.member, checked{text}, true)
 	archive.members.merge(in.sum()) // at once, so that memory does not grow with the members
 	return p.failure == ""
 }

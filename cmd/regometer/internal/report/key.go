@@ -218,15 +218,9 @@ func pointed(pointers []byte, path []string) (at bool, below []string) {
 // matches reports whether a path begins with the segments of a pattern. The
 // segment * matches any.
 func matches(path []byte, pattern string) bool {
-	pattern = strings.Trim(pattern, "/")
-	for more := true; more; {
-		var want string
-		want, pattern, more = strings.Cut(pattern, "/")
-		if len(path) == 0 {
-			return false
-		}
+	for want := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
 		segment, rest, _ := bytes.Cut(path, []byte{'/'})
-		if want != "*" && string(segment) != want {
+		if len(path) == 0 || want != "*" && string(segment) != want {
 			return false
 		}
 		path = rest

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -78,34 +79,24 @@ type Progress struct {
 	Elapsed   time.Duration
 }
 
-// Check returns the error that [Read] returns for invalid options.
-func (o Options) Check() error {
-	_, err := o.withDefaults()
-	return err
-}
-
-// withDefaults returns the options with defaults for empty fields, or an error
-// if one is invalid.
-func (o Options) withDefaults() (Options, error) {
+// Check sets the defaults of empty fields. It returns the error that [Read]
+// returns for invalid options.
+func (o *Options) Check() error {
 	if len(o.Inputs) == 0 {
-		return o, errors.New("no decision logs: name files, folders, or - for standard input")
+		return errors.New("no decision logs: name files, folders, or - for standard input")
 	}
 	for _, pattern := range o.Paths {
 		if strings.Trim(pattern, "/") == "" {
-			return o, fmt.Errorf("--path %q is empty: write a pattern such as httpapi/authz or tenants/*/authz", pattern)
+			return fmt.Errorf("--path %q is empty: write a pattern such as httpapi/authz or tenants/*/authz", pattern)
 		}
 	}
 	if !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until) {
-		return o, fmt.Errorf("--since %s is not before --until %s", o.Since.Format(time.RFC3339), o.Until.Format(time.RFC3339))
+		return fmt.Errorf("--since %s is not before --until %s", o.Since.Format(time.RFC3339), o.Until.Format(time.RFC3339))
 	}
-	if o.By == "" {
-		o.By = "path"
-	}
-	if _, err := keyOf(o.By); err != nil {
-		return o, err
-	}
+	o.By = cmp.Or(o.By, "path")
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	return o, nil
+	_, err := keyOf(o.By)
+	return err
 }

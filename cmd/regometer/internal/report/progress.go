@@ -10,13 +10,6 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
-// reportProgress calls Options.Progress.
-func (r *reading) reportProgress() {
-	if r.Progress != nil {
-		r.Progress(Progress{Bytes: r.bytes.Load(), Of: max(r.of, 0), Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)})
-	}
-}
-
 // String returns a line with the bytes read, the speed, and the time left.
 func (p Progress) String() string {
 	line := text.Bytes(p.Bytes)

@@ -43,8 +43,7 @@ func Read(ctx context.Context, o Options) (*Data, error) {
 
 // ReadFiles is Read for files that [InputFiles] returned for o.Inputs.
 func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error) {
-	o, err := o.withDefaults()
-	if err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), keys: new(keySet)}
@@ -294,7 +293,9 @@ func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Re
 		}
 		n, err := from.Read(p)
 		r.bytes.Add(int64(n))
-		r.reportProgress()
+		if r.Progress != nil {
+			r.Progress(Progress{Bytes: r.bytes.Load(), Of: max(r.of, 0), Decisions: r.decisions.Load(), Elapsed: time.Since(r.start)})
+		}
 		read += int64(n)
 		if read < size && errors.Is(err, io.EOF) {
 			err = errShortened

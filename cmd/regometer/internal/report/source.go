@@ -76,15 +76,15 @@ func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) 
 		if l.gzip.Reset(l.raw) != nil {
 			return nil, release, errDamaged
 		}
-		r = checked{Reader: &l.gzip}
+		r = checked{&l.gzip}
 	case formatZstd:
 		// More goroutines would need too much memory.
 		d, err := zstd.NewReader(l.raw, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxWindow(maxWindow))
-		return checked{d, zstd.ErrWindowSizeExceeded, errWindow}, d.Close, err
+		return checked{d}, d.Close, err
 	case formatBzip2:
-		r = checked{Reader: bzip2.NewReader(l.raw)}
+		r = checked{bzip2.NewReader(l.raw)}
 	case formatLZ4:
-		r = checked{Reader: lz4.NewReader(l.raw)}
+		r = checked{lz4.NewReader(l.raw)}
 	}
 	return r, release, nil
 }
@@ -124,19 +124,16 @@ func (f filled) Read(p []byte) (n int, err error) {
 }
 
 // checked is the text of a compressed file or of a member. If it cannot be
-// read, the error is errDamaged, or another one in the place of special.
-type checked struct {
-	io.Reader
-	special, instead error
-}
+// read, the error is errDamaged or errWindow.
+type checked struct{ io.Reader }
 
 func (c checked) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	switch {
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, errShortened):
 		return n, err
-	case c.special != nil && errors.Is(err, c.special):
-		return n, c.instead
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return n, errWindow
 	}
 	return n, errDamaged
 }

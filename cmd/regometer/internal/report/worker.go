@@ -48,7 +48,7 @@ const evaluationKey = "timer_rego_query_eval_ns"
 func newWorker(r *reading) *worker {
 	sum := newData(&r.Options)
 	sum.ids.set = r.keys
-	keysOf, _ := keyOf(r.By) // withDefaults has checked By
+	keysOf, _ := keyOf(r.By) // Check has checked By
 	w := &worker{
 		reading: r, keysOf: keysOf, isKeyed: strings.Contains(r.By, ":"), buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
 		sum: sum,

@@ -463,11 +463,7 @@ func TestProblemsOfFile(t *testing.T) {
 // has.
 func TestNumbersBounded(t *testing.T) {
 	t.Parallel()
-	o, err := Options{Inputs: []string{"-"}}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorker(&reading{Options: o, sample: &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}, keys: new(keySet)})
+	w := newWorker(&reading{Options: Options{By: "path"}, sample: &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}, keys: new(keySet)})
 	w.part = &part{input: &input{}}
 	const perEvent = 1000
 	long, most := strings.Repeat("x", 500), 0
