@@ -11,14 +11,10 @@ func Count[N int | int64 | uint64](n N) string {
 }
 
 func thousands(digits string) string {
-	var text []byte
-	for i := range len(digits) {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			text = append(text, ',')
-		}
-		text = append(text, digits[i])
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
-	return string(text)
+	return digits
 }
 
 // Plural writes a number of things, such as "2 files".
