@@ -36,7 +36,7 @@ func TestSuggest(t *testing.T) {
 		{Options{Inputs: []string{"a"}}, "path", []string{strings.Repeat("p", 3000)}, time.Time{}, time.Time{}, ""},
 	} {
 		var f Finding
-		(&Report{options: &test.o}).suggest(&f, test.by, test.paths, test.since, test.until)
+		(&Report{common: common{options: &test.o}}).suggest(&f, test.by, test.paths, test.since, test.until)
 		if got := strings.TrimSpace(f.Text + " " + f.Command); !strings.HasSuffix(got, test.want) || test.want == "" && got != "" {
 			t.Errorf("%+v: %s, want %s", test.o, got, test.want)
 		}

@@ -24,20 +24,16 @@ type Data struct {
 	by                string
 	groups, revisions *groupby.Groups
 	// paths has the outcomes by path, or is nil if the groups are paths.
-	paths *groupby.Groups
-	// servers have all their labels as JSON.
-	servers, clients *names
+	paths   *groupby.Groups
+	servers *names // by all their labels as JSON
 	// whole has all decisions in one group, if they can be in several groups of
 	// groups. Otherwise it is nil.
 	whole       *groupby.Groups
 	inputs      Inputs // without the repeats
 	slowest     slowest
-	largest     largest
 	ids         decisionIDs
-	sample      *decisionSample
 	interrupted bool
-	options     *Options // with which logs were read, or nil; not saved
-	outside     seen     // decisions that the options do not select; not saved
+	common
 }
 
 // maxRevisions limits the bundle revisions that have durations of their own,
@@ -50,9 +46,9 @@ var groupLimits groupby.Limits
 // newData returns empty data.
 func newData(o *Options) *Data {
 	x := &Data{
-		by: o.By, groups: groupby.New(groupLimits), revisions: groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}), servers: new(names),
-		clients: new(names), slowest: slowest{Limit: o.Slowest}, sample: &decisionSample{limit: hashLimit}, ids: decisionIDs{set: new(keySet)},
-		outside: unseen,
+		by: o.By, groups: groupby.New(groupLimits), revisions: groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}),
+		servers: new(names), slowest: slowest{Limit: o.Slowest}, ids: decisionIDs{set: new(keySet)},
+		common: common{outside: unseen, sample: &decisionSample{limit: hashLimit}, clients: new(names)},
 	}
 	if o.By != "path" {
 		x.paths = groupby.New(groupby.Limits{Groups: maxPaths, Cells: 4 * maxPaths})
@@ -194,13 +190,9 @@ func (x *Data) Report() *Report {
 		Width:       x.groups.Width(),
 		Overflow:    x.groups.Overflow(),
 		Interrupted: x.interrupted,
-		options:     x.options,
-		outside:     x.outside,
-		sample:      x.sample,
-		largest:     x.largest,
+		common:      x.common,
+		who:         [attributes]*groupby.Groups{ofPath: cmp.Or(x.paths, x.groups), ofRevision: x.revisions, ofKey: x.groups},
 	}
-	r.who = [attributes]*groupby.Groups{ofPath: cmp.Or(x.paths, x.groups), ofRevision: x.revisions, ofKey: x.groups}
-	r.clients = x.clients
 	var s *scan
 	var scanning sync.WaitGroup
 	scanning.Go(func() {

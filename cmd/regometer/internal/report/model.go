@@ -32,15 +32,20 @@ type Report struct {
 	Slowest   []SlowDecision // slowest first
 	Findings  []Finding
 
-	Interrupted bool     // not everything was read
-	options     *Options // with which logs were read; nil for saved reports
-	outside     seen     // decisions that the options do not select
-	sample      *decisionSample
-	who         [attributes]*groupby.Groups // of paths, revisions and keys
-	clients     *names
-	servers     servers
-	byTime      []Finding // of scan.findByTime
-	largest     largest
+	Interrupted bool // not everything was read
+	common
+	who     [attributes]*groupby.Groups // of paths, revisions and keys
+	servers servers
+	byTime  []Finding // of scan.findByTime
+}
+
+// common is what a report and its data have in common.
+type common struct {
+	options *Options // with which logs were read; nil for saved reports
+	outside seen     // decisions that the options do not select; not saved
+	sample  *decisionSample
+	clients *names
+	largest largest
 }
 
 // Slices returns the slices of time of all groups together, with their counters

@@ -79,7 +79,7 @@ func groupOf(key string, outcomes [6]uint64, stages ...groupby.Stage) Group {
 // reportOf returns a report of these groups, whose total has all stages,
 // counters and outcomes of them.
 func reportOf(groups ...Group) *Report {
-	r := &Report{By: "path", Groups: GroupsOf(groups...), Width: int64(time.Minute), From: logread.NoTime, To: logread.NoTime, sample: &decisionSample{limit: hashLimit}}
+	r := &Report{By: "path", Groups: GroupsOf(groups...), Width: int64(time.Minute), From: logread.NoTime, To: logread.NoTime, common: common{sample: &decisionSample{limit: hashLimit}}}
 	stages, counters := map[string]*groupby.Stage{}, map[string]groupby.Sum{}
 	for i := range groups {
 		g := &groups[i]
