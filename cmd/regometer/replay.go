@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,7 +65,7 @@ Without --all, it evaluates a sample of up to 20,000 decisions that stands for a
 			case len(o.run.Thresholds.Times) > 0 && o.against == nil:
 				return errors.New("--fail-on: a threshold for times needs --against, because the log's times are those of another machine")
 			}
-			return cmp.Or(checkVerdicts(&o.run.Read), o.run.Read.Check())
+			return o.run.Read.Check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runReplay(cmd, &o) },
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/internal/verdicts"
 )
 
 func newReportCommand() *cobra.Command {
@@ -63,7 +62,7 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
   regometer report --parquet decisions.parquet logs`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			o.Inputs, o.Stdin = args, cmd.InOrStdin()
-			return cmp.Or(checkVerdicts(&o), o.Check())
+			return o.Check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			limitMemory()
@@ -162,14 +161,6 @@ func addReadFlags(cmd *cobra.Command, o *report.Options) {
 	flags.Func("since", "only decisions from this `time` on: 2026-01-02T15:04:05Z, 2026-01-02, or 24h for the last day", timeFlag(&o.Since))
 	flags.Func("until", "only decisions before this `time`", timeFlag(&o.Until))
 	flags.BoolVar(&o.Unique, "unique", false, "count each decision once; if copies differ, any of them counts")
-}
-
-// checkVerdicts sets the verdicts of --outcome.
-func checkVerdicts(o *report.Options) (err error) {
-	if o.Verdicts, err = verdicts.New(o.Outcomes); err != nil {
-		err = fmt.Errorf("--outcome %w", err)
-	}
-	return err
 }
 
 // timeFlag returns a function that parses a time, or a duration before now,

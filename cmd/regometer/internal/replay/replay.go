@@ -86,6 +86,9 @@ type Path struct {
 // Run reads a log and evaluates its decisions again. If ctx ends, or the memory,
 // it returns what was done until then.
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
+	if err := o.Read.Check(); err != nil {
+		return nil, err
+	}
 	begin := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

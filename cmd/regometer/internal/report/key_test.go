@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/internal/verdicts"
 )
 
 // Hours and days are those of UTC, wherever the report is made. The test
@@ -178,12 +177,8 @@ func TestInSeveral(t *testing.T) {
 {"decision_id":"2","path":"a","result":{"ok":false},"rule_labels":[{"team":"y"}],"input":{"team":"y"},"metrics":{"timer_server_handler_ns":7}}
 {"decision_id":"3","path":"a","result":{},"rule_labels":[{"other":"z"}],"metrics":{"timer_server_handler_ns":11}}
 `
-	verdicts, err := verdicts.New(map[string]string{"a": "result.ok"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, by := range []string{"rule:team", "input:team"} {
-		read := readLog(t, log, Options{By: by, Verdicts: verdicts, Slowest: 3})
+		read := readLog(t, log, Options{By: by, Outcomes: map[string]string{"a": "result.ok"}, Slowest: 3})
 		slow := read.Report().Slowest
 		x := saveAndLoad(t, read)
 		if err := x.Merge(saveAndLoad(t, read)); err != nil {

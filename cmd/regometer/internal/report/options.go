@@ -37,10 +37,9 @@ type Options struct {
 	// Since and Until limit the decisions' times, without Until itself. With
 	// either of them, decisions without a time are left out.
 	Since, Until time.Time
-	// Verdicts finds the outcomes of results. nil stands for the usual ones.
-	Verdicts *verdicts.Set
-	// Outcomes are the rules of Verdicts by path, for the commands of findings.
+	// Outcomes are the rules that tell the outcomes of results, by path.
 	Outcomes map[string]string
+	Verdicts *verdicts.Set // of these rules; Check sets it
 	// Slowest is the number of slowest decisions that are listed.
 	Slowest int
 
@@ -97,6 +96,10 @@ func (o *Options) Check() error {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	_, err := keyOf(o.By)
+	var err error
+	if o.Verdicts, err = verdicts.New(o.Outcomes); err != nil {
+		return fmt.Errorf("--outcome %w", err)
+	}
+	_, err = keyOf(o.By)
 	return err
 }

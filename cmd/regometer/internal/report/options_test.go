@@ -25,6 +25,7 @@ func TestCheckOptions(t *testing.T) {
 		{Options{Inputs: inputs, Paths: []string{"a", "/"}}, `"/" is empty`},
 		{Options{Inputs: inputs, By: "label:"}, `"label:"`},
 		{Options{Inputs: inputs, By: "label:a"}, ""},
+		{Options{Inputs: inputs, Outcomes: map[string]string{"a": "granted"}}, "--outcome a: invalid rule"},
 	} {
 		if err := test.o.Check(); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: got error %v, want %q", test.o, err, test.want)
