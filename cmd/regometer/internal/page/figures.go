@@ -72,11 +72,7 @@ func (v view) writeLatency() {
 				text.LongDuration(float64(v.Width)), text.Time(worst.begin, text.ToTheSecond), text.Duration(worst.p99)) + v.marksNote(),
 		}
 		v.add(block{Figures: []figure{f.draw(fmt.Sprintf("Latency of %s over time. Over all, %s. %s", nameText(f.Name), c.quantiles(), f.Note),
-			func(to chart.Format) *chart.Chart {
-				drawn := c.draw(to, c)
-				drawn.Marks(inkText, v.marks(""))
-				return drawn
-			})}})
+			func(to chart.Format) *chart.Chart { return c.draw(to, v.marks(""), c) })}})
 	} else {
 		v.Prose("No decision has both a time and a timing.")
 	}
@@ -94,9 +90,7 @@ func (v view) writeLatency() {
 	}
 	for i, c := range curves {
 		f := &figures[i]
-		drawn := c.draw(small, curves...)
-		drawn.Marks(inkText, v.marks(f.Name))
-		f.Narrow = drawn.HTML("Latency of " + nameText(f.Name) + " over time: " + f.Note)
+		f.Narrow = c.draw(small, v.marks(f.Name), curves...).HTML("Latency of " + nameText(f.Name) + " over time: " + f.Note)
 	}
 	v.Prose("The groups with the most time, all on the same axes:")
 	v.add(block{Figures: figures})
@@ -134,14 +128,11 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // a short one at an end. It is empty if the stage is nil.
 func curveOf(stage *groupby.Stage, parts []groupby.Slice, width int64) curve {
 	c := curve{stage: stage, width: seconds(max(width, 1))}
-	for i := range parts {
-		s := &parts[i]
-		for j := range s.Stages {
-			d := &s.Stages[j].Durations
-			if stage != nil && s.Stages[j].Name == stage.Name && s.Begin != logread.NoTime && d.Count() > 0 {
-				q := d.AppendQuantiles(nil, 0.5, 0.99)
-				c.points = append(c.points, point{s.Begin, seconds(s.Begin) + c.width/2, q[0], q[1], d.Count()})
-			}
+	for i := 0; i < len(parts) && stage != nil; i++ {
+		begin, d := parts[i].Begin, &report.Stage(parts[i].Stages, stage.Name).Durations
+		if begin != logread.NoTime && d.Count() > 0 {
+			q := d.AppendQuantiles(nil, 0.5, 0.99)
+			c.points = append(c.points, point{begin, seconds(begin) + c.width/2, q[0], q[1], d.Count()})
 		}
 	}
 	// The log may begin or end within a slice. With few timings, p99 would seem
@@ -174,8 +165,8 @@ func (c curve) runs() (all [][]point) {
 }
 
 // draw draws p50 and p99 as lines, and points without neighbours as dots, on
-// axes that have room for all curves.
-func (c curve) draw(f chart.Format, curves ...curve) *chart.Chart {
+// axes that have room for all curves, and marks.
+func (c curve) draw(f chart.Format, marks []chart.Mark, curves ...curve) *chart.Chart {
 	first, last, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0
 	for _, o := range curves {
 		for _, p := range o.points {
@@ -184,19 +175,15 @@ func (c curve) draw(f chart.Format, curves ...curve) *chart.Chart {
 		}
 	}
 	drawn := chart.New(f, chart.Times(first, last, f.Ticks), chart.Durations(low, high, 10))
-	for _, ink := range []chart.Ink{inkP99, inkP50} {
-		for _, run := range c.runs() {
-			var points []chart.Point
-			for _, p := range run {
-				at := chart.Point{p.at, p.p50}
-				if ink == inkP99 {
-					at.Y = p.p99
-				}
-				points = append(points, at)
-			}
-			drawn.Line(ink, points)
+	for _, run := range c.runs() {
+		var p50, p99 []chart.Point
+		for _, p := range run {
+			p50, p99 = append(p50, chart.Point{p.at, p.p50}), append(p99, chart.Point{p.at, p.p99})
 		}
+		drawn.Line(inkP99, p99)
+		drawn.Line(inkP50, p50)
 	}
+	drawn.Marks(inkText, marks)
 	return drawn
 }
 
