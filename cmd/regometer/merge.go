@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -15,10 +16,10 @@ func newMergeCommand() *cobra.Command {
 	var out reportOutput
 	var unique bool
 	cmd := &cobra.Command{
-		Use:   "merge FILE.rgm ...",
+		Use:   "merge FILE.rgm|FOLDER ...",
 		Short: "Merge saved reports into one",
 		Long: `Reads reports that "regometer report --save" saved, on any number of machines, and
-prints the report of all their logs.
+prints the report of all their logs. It reads folders with their subfolders.
 
 All reports must be saved with the same --by, by this version of regometer. A finding
 says how many decisions several reports have.
@@ -37,7 +38,8 @@ says how many decisions several reports have.
 			if unique {
 				return errSavedUnique
 			}
-			if err := out.files.check(cmd, args); err != nil {
+			files, err := report.InputFiles(args)
+			if err := cmp.Or(err, out.files.check(cmd, nil, files...)); err != nil {
 				return err
 			}
 			limitMemory()

@@ -87,7 +87,8 @@ func TestMerge(t *testing.T) {
 			t.Errorf("of one file merge prints\n%s\nreport printed\n%s", again, printed)
 		}
 	}
-	succeed(t, "merge", "--save", "week.rgm", "c.rgm", "a.rgm")
+	noError(os.Mkdir("days", 0o777), os.Rename("a.rgm", "days/a.rgm"), os.Rename("c.rgm", "days/c.rgm"), os.Link("days/a.rgm", "a.rgm"))
+	succeed(t, "merge", "--save", "week.rgm", "days", "a.rgm")
 	for _, format := range []string{"table", "json", "markdown"} {
 		want := succeed(t, "report", "--format", format, "a.log", "b.log", "c.log")
 		if got := succeed(t, "merge", "--format", format, "b.rgm", "week.rgm"); got != want {
@@ -97,12 +98,13 @@ func TestMerge(t *testing.T) {
 
 	succeed(t, "report", "--by", "hour", "--save", "hour.rgm", "a.log")
 	for args, want := range map[string]string{
-		"merge week.rgm hour.rgm":      "hour.rgm cannot be merged",
+		"merge week.rgm hour.rgm":      "hour.rgm and week.rgm cannot be merged",
 		"compare --unique a.rgm a.log": "a.rgm: --unique does not work with saved reports",
 		"compare --path a a.log a.rgm": "a.rgm: --path does not work with saved reports",
 		"compare --by day a.log a.rgm": "a.rgm was saved with --by path",
 		"compare hour.rgm a.log":       "one report is grouped by hour, the other by path",
 		"report --save . a.log":        "is a folder",
+		"merge --save days/a.rgm days": "is also the input days/a.rgm",
 	} {
 		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != exitFailure || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, prints %s%s, want %q", args, status, stdout, stderr, want)

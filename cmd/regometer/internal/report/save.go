@@ -89,18 +89,13 @@ func load(r io.Reader) (*Data, error) {
 // IsSaved reports whether a file begins like a saved report of any version.
 func IsSaved(file string) bool { return strings.HasPrefix(outfile.Head(file), savedMagic) }
 
-// LoadAll loads files and merges them. It reads a file only once, even if two
-// names or a link lead to it.
-func LoadAll(files ...string) (all *Data, err error) {
-	var inputs []InputFile
-	for _, file := range files {
-		info, err := os.Stat(file)
-		if err != nil {
-			return nil, err
-		}
-		inputs = append(inputs, InputFile{file, info})
+// LoadAll loads the files that [InputFiles] finds, and merges them.
+func LoadAll(inputs ...string) (all *Data, err error) {
+	files, err := InputFiles(inputs)
+	if err != nil {
+		return nil, err
 	}
-	for _, file := range unique(inputs) {
+	for _, file := range files {
 		x, err := Load(file.Name)
 		if err != nil {
 			return nil, err
@@ -108,7 +103,7 @@ func LoadAll(files ...string) (all *Data, err error) {
 		if all == nil {
 			all = x
 		} else if err := all.Merge(x); err != nil {
-			return nil, fmt.Errorf("%s and %s cannot be merged: %w", files[0], file.Name, err)
+			return nil, fmt.Errorf("%s and %s cannot be merged: %w", files[0].Name, file.Name, err)
 		}
 	}
 	return all, nil
