@@ -62,26 +62,16 @@ func (x *Quantiles) shift(q float64) float64 { return x.after.quantile(q) - x.be
 // a smaller one (less).
 func (x *Quantiles) tails(q, shift float64) (more, less float64) {
 	// Find the position above which both sides together have the share 1−q.
-	low, high := -math.Abs(shift), float64(len(x.before.total)-1)+math.Abs(shift)
-	for range 50 {
-		u := low + (high-low)/2
-		if (x.before.above(u)+x.after.above(u+shift))/2 > 1-q {
-			low = u
-		} else {
-			high = u
-		}
-	}
-	return newTest(x.before.side(high), x.after.side(high+shift)).tails(0)
+	last := float64(len(x.before.total) - 1)
+	u := bisect(-math.Abs(shift), last+math.Abs(shift), 1e-9, func(u float64) bool {
+		return (x.before.above(u)+x.after.above(u+shift))/2 > 1-q
+	})
+	return newTest(x.before.side(u), x.after.side(u+shift)).tails(0)
 }
 
 // interval returns the range of the shifts, in buckets, that the tests do not
-// reject, half of alpha on either side. An end is infinite if the tests do not
-// even reject the largest shift.
+// reject. At twice the width, the two sides do not overlap any more.
 func (x *Quantiles) interval(q, alpha float64) (low, high float64) {
-	// At twice the width the two sides do not overlap any more.
-	const least = 1. / 1024
-	middle, limit := x.shift(q), 2*float64(len(x.before.total)-1)
-	low = middle - reach(limit, least, func(d float64) bool { p, _ := x.tails(q, middle-d); return p >= alpha/2 })
-	high = middle + reach(limit, least, func(d float64) bool { _, p := x.tails(q, middle+d); return p >= alpha/2 })
-	return low, high
+	limit := 2 * float64(len(x.before.total)-1)
+	return interval(x.shift(q), alpha, limit, limit, 1./1024, func(shift float64) (more, less float64) { return x.tails(q, shift) })
 }

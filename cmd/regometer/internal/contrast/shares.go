@@ -40,8 +40,9 @@ type Difference struct {
 func Shares(before, after []Count, alpha float64) Difference {
 	t := newTest(sideOf(before, waves(len(before))), sideOf(after, waves(len(after))))
 	more, less := t.tails(0)
-	low, high := t.interval(alpha)
-	return Difference{t.before.share, t.after.share, low, high, 2 * min(more, less)}
+	change := t.after.share - t.before.share
+	low, high := interval(change, alpha, 1+change, 1-change, 1e-7, t.tails)
+	return Difference{t.before.share, t.after.share, max(-1, low), min(1, high), 2 * min(more, less)}
 }
 
 // Parts compares two parts of one log, which have the design effect of both
@@ -140,16 +141,6 @@ func (t test) tails(change float64) (more, less float64) {
 	return 1 - tail, tail
 }
 
-// interval returns the range of the changes that the tests do not reject, half of
-// alpha on either side.
-func (t test) interval(alpha float64) (low, high float64) {
-	const least = 1e-7
-	change := t.after.share - t.before.share
-	low = change - reach(1+change, least, func(d float64) bool { p, _ := t.tails(change - d); return p >= alpha/2 })
-	high = change + reach(1-change, least, func(d float64) bool { _, p := t.tails(change + d); return p >= alpha/2 })
-	return max(-1, low), min(1, high)
-}
-
 // restricted returns the most likely share before, of independent decisions, if
 // the share after is larger by change.
 func (t test) restricted(change float64) float64 {
@@ -157,17 +148,10 @@ func (t test) restricted(change float64) float64 {
 	if change == 0 {
 		return t.both
 	}
-	low, high := max(0, -change), min(1, 1-change)
-	for range 40 {
-		p := low + (high-low)/2
+	return bisect(max(0, -change), min(1, 1-change), 1e-12, func(p float64) bool {
 		q := p + change
-		if b.n*(b.share-p)/(p*(1-p))+a.n*(a.share-q)/(q*(1-q)) > 0 { // the slope of the logarithm of the likelihood
-			low = p
-		} else {
-			high = p
-		}
-	}
-	return high
+		return b.n*(b.share-p)/(p*(1-p))+a.n*(a.share-q)/(q*(1-q)) > 0 // the slope of the logarithm of the likelihood
+	})
 }
 
 // waves returns the cosines of [longRunVariance] for n terms. Cosine j of term
@@ -226,6 +210,15 @@ func longRunVariance(counts []Count, share float64, waves [][]float64, memory fl
 	return v / float64(len(waves))
 }
 
+// interval returns the range of the changes that tests do not reject, half of
+// alpha on either side of an estimate. An end is infinite if the tests do not even
+// reject the limit of its distance. The other ends are exact to least.
+func interval(estimate, alpha, limitLow, limitHigh, least float64, tails func(change float64) (more, less float64)) (low, high float64) {
+	low = estimate - reach(limitLow, least, func(d float64) bool { p, _ := tails(estimate - d); return p >= alpha/2 })
+	high = estimate + reach(limitHigh, least, func(d float64) bool { _, p := tails(estimate + d); return p >= alpha/2 })
+	return low, high
+}
+
 // reach returns how far from an estimate a change may be so that the test does
 // not reject it, or +Inf if it does not even reject the distance limit.
 func reach(limit, least float64, accepted func(distance float64) bool) float64 {
@@ -233,20 +226,21 @@ func reach(limit, least float64, accepted func(distance float64) bool) float64 {
 		return math.Inf(1)
 	}
 	// Changes further out may be accepted again, so search from the outside.
-	rejected := limit
-	d := rejected / 2
-	for ; d > least && !accepted(d); d /= 2 {
-		rejected = d
+	d := limit / 2
+	for d > least && !accepted(d) {
+		d /= 2
 	}
-	if d <= least {
-		d = 0
-	}
-	for rejected-d > least {
-		if m := d + (rejected-d)/2; accepted(m) {
-			d = m
+	return bisect(d, min(limit, 2*d), least, accepted)
+}
+
+// bisect returns where something ends that is so at low, and not at high.
+func bisect(low, high, least float64, is func(float64) bool) float64 {
+	for high-low > least {
+		if m := low + (high-low)/2; is(m) {
+			low = m
 		} else {
-			rejected = m
+			high = m
 		}
 	}
-	return rejected
+	return high
 }

@@ -19,8 +19,9 @@ func TestScoreInterval(t *testing.T) {
 		{10, 10, 0, 10, 0.6777, 1},
 	} {
 		independent := func(x, n float64) side { return side{n: n, share: x / n, slices: n, df: 1e6, effect: 1} }
-		low, high := newTest(independent(tt.xb, tt.nb), independent(tt.xa, tt.na)).interval(0.05)
-		if math.Abs(low-tt.low) > 1e-4 || math.Abs(high-tt.high) > 1e-4 {
+		change := tt.xa/tt.na - tt.xb/tt.nb
+		low, high := interval(change, 0.05, 1+change, 1-change, 1e-7, newTest(independent(tt.xb, tt.nb), independent(tt.xa, tt.na)).tails)
+		if math.Abs(low-tt.low) > 1e-4 || math.Abs(min(1, high)-tt.high) > 1e-4 {
 			t.Errorf("%v of %v - %v of %v: %.4f to %.4f, want %v to %v", tt.xa, tt.na, tt.xb, tt.nb, low, high, tt.low, tt.high)
 		}
 	}
