@@ -34,26 +34,28 @@ func (t *took) add(e *event, weight float64) {
 	t.parts[parts] += weight * max(0, rest)
 }
 
-// durationsOf returns the durations of some decisions, and of those with which
-// they are compared. These have weights by path, so that both have the same
-// paths.
-func (s *scan) durationsOf(isIn, isOut func(i int, e *event) bool) (in, out took) {
-	paths := make([][2]float64, len(s.values[ofPath]))
-	each := func(see func(e *event, side int)) {
-		for i := range s.events {
-			if e := &s.events[i]; e.took > 0 && isIn(i, e) {
-				see(e, 0)
-			} else if e.took > 0 && isOut(i, e) {
-				see(e, 1)
-			}
+// durationsOf returns the durations of the decisions inside, and of those on the
+// side with which they are compared. These have weights by path, so that both have
+// the same paths.
+func (s *scan) durationsOf(sideOf func(*event) side, outside side) (in, out took) {
+	paths := make([][inside + 1]float64, len(s.values[ofPath]))
+	for _, e := range s.events {
+		if e.took > 0 {
+			paths[e.names[ofPath]][sideOf(e)]++
 		}
 	}
-	each(func(e *event, side int) { paths[e.names[ofPath]][side]++ })
-	each(func(e *event, side int) {
-		if n := paths[e.names[ofPath]]; n[0] > 0 && n[1] > 0 {
-			[]*took{&in, &out}[side].add(e, n[0]/n[side])
+	for _, e := range s.events {
+		n := paths[e.names[ofPath]]
+		if e.took == 0 || n[inside] == 0 || n[outside] == 0 {
+			continue
 		}
-	})
+		switch sideOf(e) {
+		case inside:
+			in.add(e, 1)
+		case outside:
+			out.add(e, n[inside]/n[outside])
+		}
+	}
 	in.sort()
 	out.sort()
 	return in, out

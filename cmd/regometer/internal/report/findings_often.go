@@ -18,41 +18,32 @@ import (
 // Often is a rule for what many decisions of some paths do, unless a scan has a
 // finding of it that says more, or most of them wait for a call that does not end.
 type often struct {
-	rule, did string
-	scanned   string          // another rule of the scan about it
-	ended     outcome.Outcome // that they have, or
-	// count returns how many decisions, or calls, do it, and of how many.
-	count       func(*Group) (n, of uint64)
+	*feature
+	rule        string
 	each, least uint64  // the least numbers that do it: of a path, and of all such paths together
 	share       float64 // the least share of a path
-	stage       string
-	advice      string
+	more        string  // advice
 }
-
-const httpStops = " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." +
-	" Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may."
 
 const httpTimes = 20 // a slow call of http.send divided by the median
 
 var oftens = []often{
-	{
-		rule: "errors_high", scanned: "errors_rose", did: "decisions (%s) failed",
-		ended: outcome.Failed, each: 50, share: 0.05, advice: outcomeTexts[outcome.Failed].advice,
-	}, {
-		rule: "cancelled_high", scanned: "cancelled_rose", did: "decisions (%s) were cancelled",
-		ended: outcome.Cancelled, each: 50, share: 0.1, advice: outcomeTexts[outcome.Cancelled].advice,
-	}, {
-		rule: "path_undefined", scanned: "undefined_rose", did: "decisions (%s) were undefined",
-		ended: outcome.Undefined, least: 100, share: 0.95,
-		advice: outcomeTexts[outcome.Undefined].advice + " If undefined means no, add a `default` rule that says so.",
-	}, {
-		rule: "http_send_unfinished", did: "decisions (%s) had a call of `http.send` that did not end",
-		count: func(g *Group) (n, of uint64) { return Stage(g.Stages, httpStage).Unfinished, g.Decisions },
-		least: 10, stage: httpStage, advice: httpStops,
-	}, {
-		rule: "http_send_slow", did: fmt.Sprintf("calls of `http.send` (%%s) took a second or more, and %d times the median", httpTimes),
-		count: countSlow, each: 20, share: 0.002, stage: httpStage, advice: stageAdvice[ofHTTP],
-	},
+	{&features[outcome.Failed], "errors_high", 50, 1, 0.05, ""},
+	{&features[outcome.Cancelled], "cancelled_high", 50, 1, 0.1, ""},
+	{&features[outcome.Undefined], "path_undefined", 1, 100, 0.95, " If undefined means no, add a `default` rule that says so."},
+	{&hangs, hangs.rule, 1, 10, 0, ""},
+	{&feature{did: fmt.Sprintf("took a second or more, and %d times the median", httpTimes), stage: httpStage, advice: stageAdvice[ofHTTP]}, "http_send_slow", 20, 1, 0.002, ""},
+}
+
+// count returns how many decisions, or calls of http.send, do it, and of how many.
+func (o *often) count(g *Group) (n, of uint64) {
+	switch o.kind {
+	case shifted:
+		return g.Outcomes[o.outcome], g.Decisions
+	case unfinished:
+		return Stage(g.Stages, httpStage).Unfinished, g.Decisions
+	}
+	return countSlow(g)
 }
 
 // countSlow returns the number of slow calls of http.send, and of all.
@@ -100,24 +91,21 @@ func findOften(r *Report) (found []Finding) {
 	}
 	paths, hung := make([][]path, len(oftens)), map[ending]tally{}
 	for i := range r.sample.kept {
-		d, t := &r.sample.kept[i], tally{all: 1}
+		d := &r.sample.kept[i]
+		e, n := ending{r.sample.name(d, ofPath), d.outcome}, 0.0
 		if d.parts[ofHTTP] < 0 {
-			t.has = 1
+			n = 1
 		}
-		e := ending{r.sample.name(d, ofPath), d.outcome}
-		hung[e] = hung[e].plus(t)
+		hung[e] = hung[e].plus(tally{1, n})
 	}
 	for _, g := range r.Groups.Sums() {
 		for i := range oftens {
 			o := &oftens[i]
-			n, of := g.Outcomes[o.ended], g.Decisions
-			if o.count != nil {
-				n, of = o.count(g)
-			}
-			told := o.count == nil && hung[ending{g.Key, o.ended}].rate() > 0.5 || slices.ContainsFunc(r.byTime, func(f Finding) bool {
-				return (f.Rule == o.rule || f.Rule == o.scanned) && (f.Path == "" || f.Path == g.Key)
+			n, of := o.count(g)
+			told := o.kind == shifted && hung[ending{g.Key, o.outcome}].rate() > 0.5 || slices.ContainsFunc(r.byTime, func(f Finding) bool {
+				return (f.Rule == o.rule || o.kind == shifted && f.Rule == o.feature.rule+"_rose") && (f.Path == "" || f.Path == g.Key)
 			})
-			if g.Key != rollup.Other && n >= max(1, o.each) && Ratio(n, of) >= o.share && !told {
+			if g.Key != rollup.Other && n >= o.each && Ratio(n, of) >= o.share && !told {
 				paths[i] = append(paths[i], path{g.Key, n, of})
 			}
 		}
@@ -127,17 +115,20 @@ func findOften(r *Report) (found []Finding) {
 		for _, p := range list {
 			n, of = n+p.n, of+p.of
 		}
-		if n < max(1, o.least) {
+		if n < o.least {
 			continue
 		}
 		slices.SortStableFunc(list, func(a, b path) int { return cmp.Compare(b.n, a.n) })
 		f := Finding{Rule: o.rule, Stage: o.stage, Figures: map[string]float64{"decisions": float64(of), "share": Ratio(n, of)}}
 		f.setTimes(r.From, r.To)
-		client := ""
-		if o.count == nil {
+		client, unit := "", "decisions"
+		switch o.kind {
+		case shifted:
 			client = f.nameClient(r.busiest(func(key string, of outcome.Outcome) bool {
-				return of == o.ended && slices.ContainsFunc(list, func(p path) bool { return p.key == key })
+				return of == o.outcome && slices.ContainsFunc(list, func(p path) bool { return p.key == key })
 			}))
+		case slow:
+			unit = "calls of `http.send`"
 		}
 		where := "path " + name(list[0].key)
 		if len(list) > 1 {
@@ -145,9 +136,9 @@ func findOften(r *Report) (found []Finding) {
 				return fmt.Sprintf("%s (%s of %s)", name(p.key), text.Count(p.n), text.Count(p.of))
 			})
 		}
-		f.Text = fmt.Sprintf("%s of %s "+o.did+" on %s.%s", text.Count(n), text.Count(of), text.Percent(Ratio(n, of)), where, client+o.advice)
+		f.Text = fmt.Sprintf("%s of %s %s (%s) %s on %s.%s", text.Count(n), text.Count(of), unit, text.Percent(Ratio(n, of)), o.did, where, client+o.advice+o.more)
 		found = slices.DeleteFunc(found, func(t Finding) bool { // it says less
-			return t.Severity == Info && o.ended == outcome.Undefined && t.Rule == "undefined_high" && t.Client == f.Client
+			return t.Severity == Info && o.rule == "path_undefined" && t.Rule == "undefined_high" && t.Client == f.Client
 		})
 		if len(list) == 1 {
 			f.Path = list[0].key

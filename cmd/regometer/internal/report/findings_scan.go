@@ -40,7 +40,7 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 			}
 		}
 	}
-	extra := func(c *cluster) float64 { return float64(c.in.has) - c.out.rate()*float64(c.in.all) }
+	extra := func(c *cluster) float64 { return c.in.has - c.out.rate()*c.in.all }
 	slices.SortStableFunc(clusters, func(a, b cluster) int { return cmp.Compare(extra(&b), extra(&a)) })
 	is := func(k kind) bool { return slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == k }) }
 	if !is(slow) {
@@ -52,12 +52,8 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		c := &clusters[i]
 		// What comes back again and again is one finding, and so is what several
 		// paths have at the same time.
-		if like, others := split(clusters[i+1:], c.isLike); len(like) >= 2 {
-			c.again, clusters = len(like), append(clusters[:i+1], others...)
-		}
-		if beside, others := split(clusters[i+1:], func(o cluster) bool { return s.isBeside(c, &o) }); len(beside) >= 2 {
-			c.beside, clusters = beside, append(clusters[:i+1], others...)
-		}
+		c.again, clusters = absorb(clusters, i, c.isLike)
+		c.beside, clusters = absorb(clusters, i, func(o *cluster) bool { return s.isBeside(c, o) })
 		if slices.ContainsFunc(clusters, func(o cluster) bool {
 			return (o.kind == repeated && c.kind == shifted || o.kind == unfinished && (c.kind == slow || c.outcome >= outcome.Failed)) && s.explains(&o, c)
 		}) {
@@ -87,21 +83,25 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Text == "" })
 }
 
-// split returns the clusters that are something, and the others.
-func split(clusters []cluster, is func(cluster) bool) (found, others []cluster) {
-	for _, c := range clusters {
-		if is(c) {
-			found = append(found, c)
+// absorb returns the clusters behind the i-th one that are something, if these are
+// several, and all others.
+func absorb(clusters []cluster, i int, is func(*cluster) bool) (found, others []cluster) {
+	for k := range clusters {
+		if c := &clusters[k]; k > i && is(c) {
+			found = append(found, *c)
 		} else {
-			others = append(others, c)
+			others = append(others, *c)
 		}
+	}
+	if len(found) < 2 {
+		return nil, clusters
 	}
 	return found, others
 }
 
 // isLike reports whether two clusters differ only in their times, but for the
 // servers, clients and revisions.
-func (c *cluster) isLike(o cluster) bool {
+func (c *cluster) isLike(o *cluster) bool {
 	path := o.subject[ofPath]
 	return c.kind == o.kind && c.outcome == o.outcome && c.rare == o.rare && c.ends && o.ends && (path == c.subject[ofPath] || path == anyName)
 }
@@ -123,26 +123,20 @@ func (s *scan) findUnchanged(c *cluster) *cluster {
 		return nil
 	}
 	u := *c
-	u.subject, u.stays, u.begins = all, true, true
+	u.subject, u.begins = all, true
 	u.subject[ofPath] = c.subject[ofPath]
 	u.parent = u.subject
-	var then, now tally
-	servers := make([]struct{ then, now tally }, len(s.values[ofServer]))
-	for i := range s.events {
-		if e := &s.events[i]; u.parent.has(e) {
-			t, of := tally{1, int(c.of(e))}, &servers[e.names[ofServer]]
-			if u.has(i, e) {
-				now, of.now = now.plus(t), of.now.plus(t)
-			} else {
-				then, of.then = then.plus(t), of.then.plus(t)
-			}
-		}
+	servers := s.sums(&u, ofServer)
+	var sum [inside + 1]tally
+	for _, of := range servers {
+		sum[before], sum[inside] = sum[before].plus(of[before]), sum[inside].plus(of[inside])
 	}
 	var found []cluster
 	for n, of := range servers {
-		if of.now.rate() < now.rate() && s.ratio(of.now, now) >= scanScore+math.Log(float64(len(servers))) &&
-			s.ratio(of.then, then) < scanScore && s.ratio(of.now, of.now.plus(of.then)) < scanScore {
-			u.subject[ofServer], u.events = int32(n), s.values[ofServer][n].events
+		now, then := of[inside], of[before]
+		if now.rate() < sum[inside].rate() && s.ratio(now, sum[inside]) >= scanScore+math.Log(float64(len(servers))) &&
+			s.ratio(then, sum[before]) < scanScore && s.ratio(now, now.plus(then)) < scanScore {
+			u.subject[ofServer], u.events, u.stays = int32(n), s.values[ofServer][n].events, true
 			found = append(found, u)
 		}
 	}
@@ -152,9 +146,9 @@ func (s *scan) findUnchanged(c *cluster) *cluster {
 	u, most := found[0], 0.0
 	for o := range outcome.Cancelled + 1 { // the one that it has more often
 		f := u
-		f.outcome = o
+		f.feature = &features[o]
 		if s.count(&f); f.in.rate()-f.out.rate() > most {
-			most, u.outcome = f.in.rate()-f.out.rate(), o
+			most, u.feature = f.in.rate()-f.out.rate(), f.feature
 		}
 	}
 	u.beside = found[1:]
@@ -165,9 +159,9 @@ func (s *scan) findUnchanged(c *cluster) *cluster {
 // o in o.
 func (s *scan) explains(o, c *cluster) bool {
 	both, all := 0, 0
-	for i := range s.events {
-		if e := &s.events[i]; c.has(i, e) && c.of(e) == 1 {
-			if all++; o.has(i, e) && o.of(e) == 1 {
+	for _, e := range s.events {
+		if c.has(e) && c.of(e) == 1 {
+			if all++; o.has(e) && o.of(e) == 1 {
 				both++
 			}
 		}
@@ -178,26 +172,16 @@ func (s *scan) explains(o, c *cluster) bool {
 // findOwner returns the name of an attribute that has most of what a cluster has
 // too much of, and its share of that. It also returns the number of decisions of
 // this name that are outside.
-func (s *scan) findOwner(c *cluster, a int) (name int32, share float64, outside int) {
-	in, out := make([]tally, len(s.values[a])), make([]tally, len(s.values[a]))
-	for i := range s.events {
-		e := &s.events[i]
-		of := out
-		if c.has(i, e) {
-			of = in
-		}
-		if c.subject.has(e) {
-			of[e.names[a]] = of[e.names[a]].plus(tally{1, max(0, int(c.of(e)))})
-		}
-	}
-	most, sum, at := 0.0, 0.0, 0
-	for n, t := range in {
-		extra := max(0, float64(t.has)-float64(t.all)*out[n].rate())
+func (s *scan) findOwner(c *cluster, a int) (name int32, share, outside float64) {
+	most, sum := 0.0, 0.0
+	for n, of := range s.sums(c, a) {
+		out := of[before]
+		extra := max(0, of[inside].has-of[inside].all*out.rate())
 		if sum += extra; extra > most {
-			most, at = extra, n
+			most, name, outside = extra, int32(n), out.all
 		}
 	}
-	return int32(at), most / max(sum, 1e-9), out[at].all
+	return name, most / max(sum, 1e-9), outside
 }
 
 func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
@@ -261,12 +245,11 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if c.begins && c.ends {
 		when = fmt.Sprintf("From %s to %s UTC, ", at(from), at(to))
 	}
-	same := ""
+	others, same := "the others", ""
 	if c.kind == slow {
 		same = " of the same paths"
 	}
-	others := "the others" + same
-	if c.timed() && !c.stays {
+	if others += same; c.timed() {
 		others = "those" + same + " at other times"
 	}
 	var said, advice string
@@ -282,8 +265,8 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		said = strings.ToUpper(said[:1]) + said[1:]
 	}
 	f.Text = when + began + said + cmp.Or(s.usual(r, c, &f, from, to), advice)
-	if c.again > 0 {
-		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(c.again, "time"))
+	if c.again != nil {
+		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(len(c.again), "time"))
 	}
 	if len(c.beside) > 0 {
 		of := ofPath
@@ -320,14 +303,14 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 		return from, to, names
 	}
 	for i, since := c.first, s.events[c.first].time-int64(time.Minute); c.kind == repeated && i >= 0 && s.events[i].time >= since; i-- {
-		if e := &s.events[i]; c.subject.has(e) && e.again && !e.asked { // by a new client, whose first minute does not count
+		if e := s.events[i]; c.subject.has(e) && e.again && !e.asked { // by a new client, whose first minute does not count
 			c.first = i
 		}
 	}
 	from = s.events[c.first].time
 	own := c.events
 	at, _ := slices.BinarySearch(own, int32(c.first))
-	near := max(snapEvents, min(c.in.all/snapShare, 100))
+	near := max(snapEvents, min(int(c.in.all)/snapShare, 100))
 	low, high := s.events[own[max(0, at-near)]].time, s.events[own[min(len(own)-1, at+near)]].time
 	for _, v := range r.Revisions {
 		if v.First > low && v.First <= high {
@@ -341,7 +324,7 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 
 // from returns the index of the first event from a time on.
 func (s *scan) from(time int64) int {
-	at, _ := slices.BinarySearchFunc(s.events, time, func(e event, t int64) int { return cmp.Compare(e.time, t) })
+	at, _ := slices.BinarySearchFunc(s.events, time, func(e *event, t int64) int { return cmp.Compare(e.time, t) })
 	return at
 }
 

@@ -37,59 +37,23 @@ func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out tally, e
 			names++
 		}
 	}
-	var whole, rest outcomes
+	of := func(n outcomes) tally { return tally{float64(Decisions(n)), float64(n[c.outcome])} }
 	if !c.timed() {
-		whole = m.Outcomes
-		for o, n := range r.Total.Outcomes {
-			rest[o] = n - min(n, whole[o])
-		}
-	} else {
-		for _, p := range timed(parts) {
-			for o, n := range p.Outcomes {
-				switch {
-				case p.Begin >= from && (p.Begin+width <= to || to == r.To):
-					whole[o] += n
-				case p.Begin+width <= from || p.Begin > to:
-					rest[o] += n
-				}
-			}
+		in = of(m.Outcomes)
+		out, parts = of(r.Total.Outcomes).minus(in), nil
+	}
+	for _, p := range timed(parts) {
+		switch {
+		case p.Begin >= from && (p.Begin+width <= to || to == r.To):
+			in = in.plus(of(p.Outcomes))
+		case p.Begin+width <= from || p.Begin > to:
+			out = out.plus(of(p.Outcomes))
 		}
 	}
-	if s.share < 1 && names <= 1 && !c.stays && Decisions(whole) >= scanLeast && Decisions(rest) >= scanLeast {
-		return tally{int(Decisions(whole)), int(whole[c.outcome])}, tally{int(Decisions(rest)), int(rest[c.outcome])}, true
+	if s.share < 1 && names <= 1 && !c.stays && min(in.all, out.all) >= scanLeast {
+		return in, out, true
 	}
 	return c.in, c.out, s.share == 1
-}
-
-// outcomeTexts has the words for each outcome, the beginning of the names of its
-// rules, and what to do if it rose.
-var outcomeTexts = [len(outcomes{})]struct{ word, did, rule, advice string }{
-	outcome.Allowed:   {"allowed", "were allowed", "allowed", " Check at once whether the policy, or its data, allows what it should not."},
-	outcome.Denied:    {"denied", "were denied", "denied", " Check whether the policy, its data, or the requests changed."},
-	outcome.Neither:   {"another result", "had another result", "other", ""},
-	outcome.Undefined: {"undefined", "were undefined", "undefined", " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these."},
-	outcome.Failed:    {"failed", "failed", "errors", " Find the cause in the messages of the errors in the log."},
-	outcome.Cancelled: {"cancelled", "were cancelled", "cancelled", " Clients gave up, or their time limit was too short: look at the durations at this time."},
-}
-
-// OutcomeWord returns an outcome in words.
-func OutcomeWord(o outcome.Outcome) string { return outcomeTexts[o.Valid()].word }
-
-// kindTexts has, for kinds of clusters, by how much the share of the feature must
-// be above that outside, the rule, what decisions did, the stage, and what to do.
-var kindTexts = [kinds]struct {
-	least                    float64
-	rule, did, stage, advice string
-}{
-	slow:    {least: 0.08},
-	shifted: {least: 0.08},
-	untimed: {0.5, "metrics_missing", "had no durations", "",
-		" Find out what removes `metrics` there, or whether this server has another version or configuration of OPA."},
-	compiled: {0.2, "compiles_rose", "compiled their query", compileStage,
-		" OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches."},
-	unfinished: {0.1, "http_send_unfinished", "had a call of `http.send` that did not end", httpStage, httpStops},
-	repeated: {0.5, "requests_repeated", "had an input that the same path got in the minute before", "",
-		" Find out whether the client tries the same request again and again."},
 }
 
 // set sets a figure, with its 95 % interval if it is that of a sample.
@@ -101,8 +65,8 @@ func (f *Finding) set(figure, unit string, sampled bool, value, low, high float6
 
 // setShare sets the figure of a share, which may be that of a sample of n
 // decisions.
-func (f *Finding) setShare(figure string, share float64, sampled bool, n int) {
-	low, high := contrast.Wilson(share, float64(n))
+func (f *Finding) setShare(figure string, share float64, sampled bool, n float64) {
+	low, high := contrast.Wilson(share, n)
 	f.set(figure, "", sampled, share, low, high)
 }
 
@@ -127,44 +91,49 @@ func (s *scan) sayOfSample(figures map[string]float64) string {
 	return fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
 }
 
+// sums returns what the decisions of a cluster have of its feature, by name of an
+// attribute, and by side.
+func (s *scan) sums(c *cluster, attribute int) [][inside + 1]tally {
+	names := make([][inside + 1]tally, len(s.values[attribute]))
+	for _, e := range s.events {
+		if x := c.of(e); x >= 0 {
+			names[e.names[attribute]][c.side(e)].add(float64(x))
+		}
+	}
+	return names
+}
+
 // count counts a cluster, and that with which it is compared. A search leaves out
 // what is in other clusters.
 func (s *scan) count(c *cluster) {
 	c.in, c.out = tally{}, tally{}
-	for i := range s.events {
-		e := &s.events[i]
-		if x := c.of(e); x >= 0 && c.has(i, e) {
-			c.in = c.in.plus(tally{1, int(x)})
-		} else if x >= 0 && c.others().has(e) && (!c.stays || i >= c.first && i <= c.last) {
-			c.out = c.out.plus(tally{1, int(x)})
-		}
+	for _, of := range s.sums(c, ofPath) {
+		c.in, c.out = c.in.plus(of[inside]), c.out.plus(of[c.outside()])
 	}
 }
 
 // sayShare says how many decisions of a cluster have its feature, and what to do.
 // It returns "" if the tables contradict it.
 func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, from, to int64) (said, advice string) {
-	words, more := kindTexts[c.kind], ""
-	f.Rule, f.Stage = words.rule, words.stage
+	more := ""
+	f.Rule, f.Stage = c.rule, c.stage
 	s.count(c)
 	in, out, sampled, about := c.in.rate(), c.out.rate(), s.share < 1, s.about()
 	if c.kind == shifted {
 		a, b, exact := s.outcomes(r, c, from, to)
 		in, out, sampled = a.rate(), b.rate(), !exact
-		if !c.raised(in, out) {
+		if !c.isRaised(in, out) {
 			return "", ""
 		}
-		o := outcomeTexts[c.outcome]
-		words.did, words.advice = o.did, o.advice
-		if f.Rule = o.rule + "_high"; c.timed() && !c.stays || f.Revision != "" {
-			f.Rule = o.rule + "_rose"
+		if f.Rule = c.rule + "_high"; c.timed() || f.Revision != "" {
+			f.Rule = c.rule + "_rose"
 		}
 		if exact && !c.timed() {
-			f.Figures["decisions"], about = float64(a.all), ""
+			f.Figures["decisions"], about = a.all, ""
 		}
 	}
 	if f.Figures["decisions"] == 0 {
-		s.setDecisions(f, float64(c.in.all))
+		s.setDecisions(f, c.in.all)
 	}
 	f.setShare("share", in, sampled, c.in.all)
 	f.setShare("share_outside", out, sampled, c.out.all)
@@ -175,8 +144,8 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 		more = " The others changed then, and it did not."
 	}
 	of := f.Figures["decisions"]
-	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, words.did, about,
-		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, more), words.advice
+	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, c.did, about,
+		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, more), c.advice
 }
 
 // nameClient names a client that has nearly all of some decisions.
@@ -195,15 +164,14 @@ func (s *scan) about() string { return map[bool]string{true: "about "}[s.share <
 // that ask no other server.
 func (s *scan) isSticky(c *cluster) bool {
 	elsewhere := make([]bool, len(s.values[ofClient]))
-	for i := range s.events {
-		e := &s.events[i]
+	for _, e := range s.events {
 		elsewhere[e.names[ofClient]] = elsewhere[e.names[ofClient]] || e.names[ofServer] != c.subject[ofServer]
 	}
-	n := 0
-	for i := range s.events {
-		if e := &s.events[i]; c.has(i, e) && !elsewhere[e.names[ofClient]] {
+	n := 0.0
+	for _, e := range s.events {
+		if c.has(e) && !elsewhere[e.names[ofClient]] {
 			n++
 		}
 	}
-	return float64(n) >= nearlyAll*float64(c.in.all)
+	return n >= nearlyAll*c.in.all
 }

@@ -3,7 +3,8 @@
 
 package report
 
-// This file describes clusters of slow decisions, and durations that drift.
+// This file describes clusters of slow decisions, durations that drift, and
+// revisions that evaluate slower.
 
 import (
 	"fmt"
@@ -11,7 +12,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -29,52 +34,33 @@ const (
 // query about once for each time that its revision changes, as after a restart
 // with the same id, and this makes up a good part of it, or a short one begins
 // with it. Queries that are compiled more often are no start.
-func (s *scan) starts(r *Report, c *cluster) bool {
-	type query struct{ server, path int32 }
-	cached := map[query]int32{}                                 // with the revision, plus 1
-	begins, decisions := map[query]int64{}, map[query]float64{} // of each server with a revision
-	n, first, queries, all, soon := 0, 0, 0, 0, 0
+func (s *scan) starts(c *cluster) bool {
+	type query struct{ server, path, revision int32 }
+	queries, compiles := map[query]bool{}, map[query]bool{}
+	n, all, soon := 0, 0, 0
 	servers := c.subject // with all paths
 	servers[ofPath] = anyName
-	for i := range s.events[:c.last+1] {
-		e := &s.events[i]
-		q, own := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]+1
-		server := query{q.server, own}
-		if _, ok := begins[server]; !ok {
-			if begins[server] = e.time; e.time <= r.From+int64(startNear) { // it may have begun long ago
-				begins[server], decisions[server] = r.From-int64(startLong), startDecisions
-			}
-		}
-		decisions[server] += 1 / s.share
-		if i < c.first-(c.last-c.first)/4 { // a compilation may not be slow
-			continue
-		}
-		if c.has(i, e) && c.of(e) == 1 {
-			if all++; decisions[server] <= startDecisions || e.time-begins[server] <= int64(startLong) {
+	for _, e := range s.events[max(0, c.first-(c.last-c.first)/4) : c.last+1] { // a compilation may not be slow
+		if c.has(e) && c.of(e) == 1 {
+			if all++; e.cold {
 				soon++
 			}
 		}
-		if _, ok := cached[q]; !ok && servers.has(e) {
-			queries++
-		}
-		if cached[q] != own { // the server's cache became empty
-			cached[q] = 0
-		}
-		if e.parts[ofCompile] > 0 {
-			if servers.has(e) {
-				if n++; cached[q] == 0 {
-					first++
-				}
+		if servers.has(e) {
+			q := query{e.names[ofServer], e.names[ofPath], e.names[ofRevision]}
+			if queries[q] = true; e.parts[ofCompile] > 0 {
+				compiles[q] = true
+				n++
 			}
-			cached[q] = own
 		}
 	}
-	if once := n <= 2*first && n >= c.in.has/4; once || c.kind == compiled {
-		return once
+	once := n <= 2*len(compiles)
+	if much := once && 4*n >= int(c.in.has); much || c.kind == compiled {
+		return much
 	}
-	compiles := n <= 2*first && first > 0 && 2*float64(first) >= s.share*float64(queries) // the sample has a share of them
 	short := s.events[c.last].time-s.events[c.first].time <= int64(startLong)
-	return short && compiles || float64(soon) >= startShare*float64(all)
+	first := float64(len(compiles)) >= s.share*float64(len(queries))/2 && n > 0 // the sample has a share of them
+	return short && once && first || float64(soon) >= startShare*float64(all)
 }
 
 // busy returns how many times as many decisions came in the times of a cluster
@@ -94,9 +80,9 @@ func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why str
 	switch {
 	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Server == "" && (!c.timed() || 2*client.Decisions() < r.Total.Decisions):
 		why = " Clients may change what they ask for."
-	case c.kind == shifted && f.Server != "" && !c.timed() && s.isSticky(c):
+	case c.kind == shifted && f.Server != "" && !c.timed() && !c.stays && s.isSticky(c):
 		why = " Its clients ask no other server, so they may be what differs."
-	case (c.kind == slow || c.kind == compiled) && s.starts(r, c):
+	case (c.kind == slow || c.kind == compiled) && s.starts(c):
 		f.start, why = true, " Servers began or changed their revision then, and their caches were empty."
 	case c.kind == slow && !c.begins && c.ends && to-r.From <= int64(startLong)+(r.To-r.From)/scanBins:
 		why = " The log begins with them, so its servers may have begun then too."
@@ -130,7 +116,7 @@ func (s *scan) sayTimes(c *cluster, f *Finding, what, others string) (said, advi
 		q, part = 1-share/2, "the slowest "+text.Percent(share)+" of "
 		f.setShare("share", share, s.share < 1, c.in.all)
 	}
-	in, out := s.durationsOf(c.has, func(_ int, e *event) bool { return c.others().has(e) })
+	in, out := s.durationsOf(c.side, c.outside())
 	if len(in.all) == 0 || len(out.all) == 0 || in.quantile(q) < medianRose*out.quantile(q) {
 		return "", ""
 	}
@@ -177,43 +163,103 @@ const (
 
 // findDrift reports that durations grew slowly from the begin to the end.
 func (s *scan) findDrift(r *Report) (f Finding) {
-	var known []int
-	for i := range s.events {
-		if !math.IsNaN(s.events[i].over) {
-			known = append(known, i)
-		}
-	}
-	size := len(known) / driftBlocks
+	size := len(s.events) / driftBlocks
 	if size < 2*scanLeast {
 		return f
 	}
-	var sums []float64
+	var blocks []tally
 	swaps := 0
-	for part := range slices.Chunk(known[:size*driftBlocks], size) {
-		sum := 0.0
-		for _, i := range part {
-			sum += s.events[i].over
+	for part := range slices.Chunk(s.events[:size*driftBlocks], size) {
+		var over tally
+		for _, e := range part {
+			over.add(e.over)
 		}
-		for _, before := range sums {
-			if before >= sum {
+		for _, before := range blocks {
+			if before.rate() >= over.rate() {
 				swaps++
 			}
 		}
-		sums = append(sums, sum)
+		blocks = append(blocks, over)
 	}
-	if swaps > driftSwaps {
+	quarters := [...]side{before, elsewhere, elsewhere, inside}
+	in, out := s.durationsOf(func(e *event) side { return quarters[4*e.at/len(s.events)] }, before)
+	if swaps > driftSwaps || len(in.all) == 0 || len(out.all) == 0 || in.quantile(0.5) < driftTimes*out.quantile(0.5) {
 		return f
 	}
-	first, last := known[len(known)/4], known[len(known)*3/4]
-	in, out := s.durationsOf(func(i int, _ *event) bool { return i > last }, func(i int, _ *event) bool { return i < first })
-	if in.weight == 0 || out.weight == 0 || in.quantile(0.5) < driftTimes*out.quantile(0.5) {
-		return f
-	}
-	f.Rule, f.Severity, f.Figures = "latency_drifted", Info, map[string]float64{}
+	f = Finding{Rule: "latency_drifted", Severity: Info, Figures: map[string]float64{}}
 	f.setTimes(r.From, r.To)
 	s.compare(&f, 0.5, &in, &out)
 	f.Text = fmt.Sprintf("Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions of the same paths. "+
 		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.%s", text.Duration(f.Figures["median_outside_ns"]), text.Duration(f.Figures["median_ns"]), s.sayOfSample(f.Figures))
 	r.suggest(&f, "hour", nil, time.Time{}, time.Time{})
 	return f
+}
+
+const (
+	revisionCount = 500                   // evaluations of each revision
+	revisionTimes = 1.2                   // the median divided by the median before
+	revisionNear  = 10                    // slices of each revision that are nearest to the change
+	revisionStep  = 0.5                   // the change of their median, in parts of the change of the whole median
+	revisionMore  = 20 * time.Microsecond // the median minus the median before
+)
+
+// revisionSlower compares the evaluations of each revision with those of the one
+// before it, and reports the revision that is slower by the largest factor, and
+// its begin.
+func revisionSlower(r *Report) (f Finding, begin int64) {
+	if len(r.Revisions) < 2 {
+		return f, 0
+	}
+	parts, factor := timed(r.Slices()), revisionTimes
+	for i := range r.Revisions[1:] {
+		a, b := &r.Revisions[i], &r.Revisions[i+1]
+		old, current := &a.Evaluation.Durations, &b.Evaluation.Durations
+		was, is := old.Quantile(0.5), current.Quantile(0.5)
+		if a.First == logread.NoTime || min(old.Count(), current.Count()) < revisionCount || is < factor*was || is-was < float64(revisionMore) {
+			continue
+		}
+		end := b.Last + 1
+		if i+2 < len(r.Revisions) {
+			end = min(end, r.Revisions[i+2].First)
+		}
+		// A slice with decisions of both revisions counts for neither. A daily season
+		// changes the medians too, but not in a step.
+		before, after := evaluationsOf(parts, a.First-r.Width+1, b.First-r.Width+1), evaluationsOf(parts, b.First, end)
+		if min(len(before), len(after)) < contrast.MinSlices || medianOf(before, after).Low <= 0 {
+			continue
+		}
+		near := medianOf(before[max(0, len(before)-revisionNear):], after[:min(len(after), revisionNear)])
+		if near.After < near.Before*(1+(is/was-1)*revisionStep) {
+			continue
+		}
+		factor, begin = is/was, b.First
+		f = Finding{Rule: "revision_slower", Revision: b.Name, Figures: map[string]float64{
+			"factor": factor, "median_ns": math.Round(is), "median_outside_ns": math.Round(was), "decisions": float64(current.Count()),
+		}}
+		f.setTimes(b.First, b.Last)
+		f.Text = fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s (%s evaluations). "+
+			"Unless the requests changed too, go back to revision %s, and find out with `regometer replay --against` what the change made slower.",
+			name(b.Name), at(b.First), text.Duration(was), text.Duration(is), text.Count(current.Count()), name(a.Name))
+		r.suggest(&f, "bundle", nil, time.Time{}, time.Time{})
+	}
+	return f, begin
+}
+
+// evaluationsOf returns the evaluations in each of the slices that begin at from
+// or later, and before to.
+func evaluationsOf(parts []groupby.Slice, from, to int64) (found []*exphist.Snapshot) {
+	for _, s := range parts {
+		if d := &Stage(s.Stages, evaluationStage).Durations; s.Begin >= from && s.Begin < to && d.Count() > 0 {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// medianOf compares the medians. If they cannot be compared, it finds no change.
+func medianOf(before, after []*exphist.Snapshot) (d contrast.Difference) {
+	if x := contrast.NewQuantiles(before, after); x != nil {
+		d = x.Compare(0.5, contrast.Error/scanTests)
+	}
+	return d
 }

@@ -20,8 +20,8 @@ import (
 // A scan finds the decisions of a sample that stand out. It looks at each
 // server, path, client and revision, in each interval of time.
 type scan struct {
-	events  []event // by time
-	bin     []uint8 // of each event: its slice of time
+	events  []*event // by time
+	bin     []uint8  // of each event: its slice of time
 	values  [attributes][]value
 	targets []target // the first has all
 	servers *servers
@@ -34,10 +34,12 @@ type scan struct {
 // event is a decision. Its names are indices in scan.values.
 type event struct {
 	*sampled
+	at    int // its index
 	names [attributes]int32
 	over  float64 // the logarithm of took minus that of the fastest tenth of its path, or NaN
 	top   bool    // it is one of the slowest of its path, as topShare and topTimes say
 	again bool    // its input came to its path in the minute before
+	cold  bool    // its server began, or changed its revision, not long ago
 	asked bool    // its client began to ask for its path a minute before, or earlier
 }
 
@@ -81,12 +83,13 @@ func (s subject) has(e *event) bool {
 func newScan(of *decisionSample, servers *servers) *scan {
 	n := len(of.kept)
 	s := &scan{
-		events: make([]event, 0, n), bin: make([]uint8, 0, n), xlogx: make([]float64, n+1), servers: servers,
+		events: make([]*event, 0, n), bin: make([]uint8, 0, n), xlogx: make([]float64, n+1), servers: servers,
 		targets: []target{{all, all, make([]int32, 0, n)}}, share: float64(of.limit) / hashLimit,
 	}
 	if n == 0 {
 		return s
 	}
+	memory := make([]event, n)
 	first, last := of.kept[0].time, of.kept[n-1].time
 	width := float64(last)/scanBins - float64(first)/scanBins + 1
 	for i := range of.kept {
@@ -94,8 +97,9 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		if i > 0 && *d == of.kept[i-1] {
 			continue
 		}
-		s.events = append(s.events, event{sampled: d, over: math.NaN()})
-		s.targets[0].events = append(s.targets[0].events, int32(len(s.events)-1))
+		memory[i] = event{sampled: d, at: len(s.events), over: math.NaN()}
+		s.targets[0].events = append(s.targets[0].events, int32(len(s.events)))
+		s.events = append(s.events, &memory[i])
 		s.bin = append(s.bin, uint8(min(scanBins-1, (float64(d.time)-float64(first))/width)))
 	}
 	var sets sync.WaitGroup
@@ -103,7 +107,7 @@ func newScan(of *decisionSample, servers *servers) *scan {
 		sets.Go(func() { s.setNames(a, &of.names) })
 	}
 	sets.Wait()
-	for _, set := range []func(){s.setOver, s.setAgain, s.setAsked, s.setTargets} {
+	for _, set := range []func(){s.setOver, s.setAgain, s.setAsked, s.setCold, s.setTargets} {
 		sets.Go(set)
 	}
 	for n := range s.xlogx[1:] {
@@ -116,31 +120,22 @@ func newScan(of *decisionSample, servers *servers) *scan {
 // setNames sets the names of an attribute, and lists the events of each.
 func (s *scan) setNames(a int, names *texts) {
 	numbers := make([]int32, len(names.list)) // of the names of the sample, plus 1
-	indices, counts := map[string]int32{}, []int(nil)
-	for i := range s.events {
-		e := &s.events[i]
+	indices := map[string]int32{}             // the same of the names
+	for i, e := range s.events {
 		number := &numbers[e.sampled.names[a]]
 		if *number == 0 {
 			text := names.list[e.sampled.names[a]]
 			if a == ofServer {
 				text = s.servers.labels(text)[s.servers.label]
 			}
-			n, ok := indices[text]
-			if !ok {
-				n = int32(len(counts))
-				indices[text], counts, s.values[a] = n, append(counts, 0), append(s.values[a], value{name: text})
+			if indices[text] == 0 {
+				s.values[a] = append(s.values[a], value{name: text})
+				indices[text] = int32(len(s.values[a]))
 			}
-			*number = n + 1
+			*number = indices[text]
 		}
 		e.names[a] = *number - 1
-		counts[e.names[a]]++
-	}
-	lists := make([]int32, len(s.events))
-	for n, count := range counts {
-		s.values[a][n].events, lists = lists[:0:count], lists[count:]
-	}
-	for i := range s.events {
-		v := &s.values[a][s.events[i].names[a]]
+		v := &s.values[a][e.names[a]]
 		v.events = append(v.events, int32(i))
 	}
 }
@@ -150,8 +145,7 @@ func (s *scan) setAgain() {
 	// By hash: an input with its path, and the index of the last event that has both.
 	last := make([]uint64, 2<<bits.Len(uint(len(s.events))))
 	clear(last) // see texts.put
-	for i := range s.events {
-		e := &s.events[i]
+	for i, e := range s.events {
 		if e.input == 0 {
 			continue
 		}
@@ -170,7 +164,7 @@ func (s *scan) setAsked() {
 	began := make([]*event, len(s.values[ofPath])) // the first event of the client with a path
 	for n := range s.values[ofClient] {
 		for _, i := range s.values[ofClient][n].events {
-			e := &s.events[i]
+			e := s.events[i]
 			if first := began[e.names[ofPath]]; e.input == 0 {
 				continue
 			} else if first != nil && first.names[ofClient] == int32(n) {
@@ -179,6 +173,24 @@ func (s *scan) setAsked() {
 				began[e.names[ofPath]] = e
 			}
 		}
+	}
+}
+
+// setCold finds the decisions of cold servers.
+func (s *scan) setCold() {
+	type start struct {
+		time      int64
+		decisions float64
+	}
+	starts := map[[2]int32]*start{} // of each server with a revision
+	for _, e := range s.events {
+		key := [2]int32{e.names[ofServer], e.names[ofRevision]}
+		if starts[key] == nil {
+			starts[key] = &start{time: e.time}
+		}
+		from := starts[key]
+		from.decisions += 1 / s.share
+		e.cold = from.time > s.events[0].time+int64(startNear) && (from.decisions <= startDecisions || e.time-from.time <= int64(startLong))
 	}
 }
 
@@ -218,8 +230,8 @@ func (s *scan) setTargets() {
 // setOver sets the durations relative to those of the path.
 func (s *scan) setOver() {
 	known := make([][]int64, len(s.values[ofPath]))
-	for i := range s.events {
-		if e := &s.events[i]; e.took > 0 {
+	for _, e := range s.events {
+		if e.took > 0 {
 			known[e.names[ofPath]] = append(known[e.names[ofPath]], e.took)
 		}
 	}
@@ -231,8 +243,7 @@ func (s *scan) setOver() {
 			top[path] = max(nearest(all, topShare), topTimes*fast[path])
 		}
 	}
-	for i := range s.events {
-		e := &s.events[i]
+	for _, e := range s.events {
 		if path := e.names[ofPath]; fast[path] > 0 && e.took > 0 {
 			e.top, e.over = e.took > top[path], math.Log(float64(e.took)/float64(fast[path]))
 		}
@@ -255,29 +266,51 @@ const (
 // A feature is what a scan counts.
 type feature struct {
 	kind    kind
+	outcome outcome.Outcome // of shifted
 	over    float64         // of slow decisions: event.over is above this
 	rare    bool            // of slow decisions: those of event.top
-	outcome outcome.Outcome // of shifted
-	revised bool            // a revision begins with it
+	least   float64         // by which the share must be above that outside, unless this is small
+
+	rule  string // or, of an outcome, the beginning of the names of its rules
+	word  string // the outcome
+	did   string // what decisions did
+	stage string
+	// advice says what to do.
+	advice string
 }
 
-var features = []feature{
-	{kind: slow, over: math.Log(slowLow)},
-	{kind: slow, over: math.Log(slowHigh)},
-	{kind: slow, over: math.Log(slowHigher)},
-	{kind: slow, over: math.Log(slowHighest)},
+// features begin with those of the outcomes.
+var features = [...]feature{
+	outcome.Allowed: {kind: shifted, outcome: outcome.Allowed, least: 0.08, rule: "allowed", word: "allowed", did: "were allowed",
+		advice: " Check at once whether the policy, or its data, allows what it should not."},
+	outcome.Denied: {kind: shifted, outcome: outcome.Denied, least: 0.08, rule: "denied", word: "denied", did: "were denied",
+		advice: " Check whether the policy, its data, or the requests changed."},
+	outcome.Neither: {kind: shifted, outcome: outcome.Neither, least: 0.08, rule: "other", word: "another result", did: "had another result"},
+	outcome.Undefined: {kind: shifted, outcome: outcome.Undefined, least: 0.08, rule: "undefined", word: "undefined", did: "were undefined",
+		advice: " Check whether clients spell the path like the packages and rules, and whether OPA has loaded the bundle that contains these."},
+	outcome.Failed: {kind: shifted, outcome: outcome.Failed, least: 0.08, rule: "errors", word: "failed", did: "failed",
+		advice: " Find the cause in the messages of the errors in the log."},
+	outcome.Cancelled: {kind: shifted, outcome: outcome.Cancelled, least: 0.08, rule: "cancelled", word: "cancelled", did: "were cancelled",
+		advice: " Clients gave up, or their time limit was too short: look at the durations at this time."},
+	{kind: slow, over: math.Log(slowLow), least: 0.08},
+	{kind: slow, over: math.Log(slowHigh), least: 0.08},
+	{kind: slow, over: math.Log(slowHigher), least: 0.08},
+	{kind: slow, over: math.Log(slowHighest), least: 0.08},
 	{kind: slow, rare: true},
-	{kind: shifted, outcome: outcome.Allowed},
-	{kind: shifted, outcome: outcome.Denied},
-	{kind: shifted, outcome: outcome.Neither},
-	{kind: shifted, outcome: outcome.Undefined},
-	{kind: shifted, outcome: outcome.Failed},
-	{kind: shifted, outcome: outcome.Cancelled},
-	{kind: untimed},
-	{kind: compiled},
-	{kind: unfinished},
-	{kind: repeated},
+	{kind: untimed, least: 0.5, rule: "metrics_missing", did: "had no durations",
+		advice: " Find out what removes `metrics` there, or whether this server has another version or configuration of OPA."},
+	{kind: compiled, least: 0.2, rule: "compiles_rose", did: "compiled their query", stage: compileStage,
+		advice: " OPA compiles queries again after policies or data changed, and keeps those of 100 paths. Write policies and data less often, in larger batches."},
+	hangs,
+	{kind: repeated, least: 0.5, rule: "requests_repeated", did: "had an input that the same path got in the minute before",
+		advice: " Find out whether the client tries the same request again and again."},
 }
+
+var hangs = feature{kind: unfinished, least: 0.1, rule: "http_send_unfinished", did: "had a call of `http.send` that did not end", stage: httpStage,
+	advice: " Such a call reached its time limit, or the decision was cancelled. OPA does not log how long it took, so this time counts as evaluation." + stageAdvice[ofHTTP]}
+
+// OutcomeWord returns an outcome in words.
+func OutcomeWord(o outcome.Outcome) string { return features[o.Valid()].word }
 
 // of returns 1 if a decision has the feature, 0 if it lacks the feature, and -1
 // if it does not count.
@@ -311,28 +344,28 @@ func (f *feature) of(e *event) int8 {
 	return 0
 }
 
-// raised reports whether the share of a feature is as much above another one as
+// isRaised reports whether the share of a feature is as much above another one as
 // that of a cluster must be.
-func (f *feature) raised(share, outside float64) bool {
+func (c *cluster) isRaised(share, outside float64) bool {
 	times := float64(rareTimes)
-	if f.revised {
+	if c.revised {
 		times = revisedTimes
 	}
-	rare := (f.rare || f.kind == shifted || f.kind == unfinished) && share >= outside+rarePoints && share >= times*outside
-	return rare || !f.rare && share >= outside+kindTexts[f.kind].least
+	rare := (c.rare || c.kind == shifted || c.kind == unfinished) && share >= outside+rarePoints && share >= times*outside
+	return rare || !c.rare && share >= outside+c.least
 }
 
 // judges reports whether a subject is of interest at all times. Paths, clients and
 // keys differ in their outcomes, so most of them are compared only with other times.
-func (f *feature) judges(c *cluster) bool {
+func (c *cluster) judges() bool {
 	switch {
-	case f.kind == repeated:
+	case c.kind == repeated:
 		return false // some clients always ask the same
-	case f.kind != shifted && f.kind != compiled || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
+	case c.kind != shifted && c.kind != compiled || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
 		return true
 	case c.subject[ofClient] == anyName && c.subject[ofKey] == anyName:
 		return false
-	case f.outcome == outcome.Undefined || f.outcome == outcome.Failed || f.outcome == outcome.Cancelled:
+	case c.outcome >= outcome.Undefined:
 		return true
 	}
 	return c.in.rate() >= alwaysShare && c.out.rate() <= seldomShare

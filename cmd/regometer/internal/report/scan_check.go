@@ -37,19 +37,30 @@ const (
 	burstLeast   = 4    // and the difference must be so many times its standard error
 )
 
+// A trial decides about a cluster.
+type trial struct {
+	*scan
+	*cluster
+	removed []bool // decisions in other clusters
+	sides   []side
+}
+
 // check reports whether a cluster differs by more than parts of the log
 // usually do.
 func (s *scan) check(c *cluster, removed []bool) bool {
 	if c.kind == slow && !c.timed() && c.parent == all && c.subject[ofPath] != anyName {
 		return false // nobody knows what to expect of the path, as measureExcess says
 	}
-	sides := s.sidesOf(c)
-	excess := s.measureExcess(c, sides, removed, func(e *event) float64 { return float64(c.of(e)) })
-	in, out := c.split(excess, sides)
-	if len(in) < scanLeast || len(out) < scanLeast || c.timed() && !s.steps(c, excess, sides) {
+	t := &trial{s, c, removed, make([]side, len(s.events))}
+	for i, e := range s.events {
+		t.sides[i] = c.side(e)
+	}
+	excess := t.measureExcess(func(e *event) float64 { return float64(c.of(e)) })
+	in, out := t.split(excess)
+	if len(in) < scanLeast || len(out) < scanLeast || c.timed() && !t.steps(excess) {
 		return false
 	}
-	if c.kind == slow && !c.rare && !s.isProminent(c, sides, removed) || !c.raised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
+	if c.kind == slow && !c.rare && !t.isProminent() || !c.isRaised(c.in.rate(), c.in.rate()-(mean(in)-mean(out))) {
 		return false
 	}
 	size := max(1, (len(in)+len(out))/scanSlices)
@@ -59,53 +70,18 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	}
 	// What people ask for comes in runs, so the likelihood of a cluster that was
 	// searched for is divided by the design effect (McCullagh 1983).
-	return (c.score+c.price)/effect-c.price >= scanScore && (c.subject[ofClient] != anyName || s.isOfMany(c, in, out, excess, sides))
-}
-
-// A side says where a decision is for a cluster.
-type side uint8
-
-const (
-	elsewhere side = iota
-	peer           // in the parent of the subject only
-	before         // in the subject, at other times
-	inside
-)
-
-// sidesOf returns the side of each decision. The events of c must be those of its
-// subject.
-func (s *scan) sidesOf(c *cluster) []side {
-	sides := make([]side, len(s.events))
-	for i := range s.events {
-		if c.parent.has(&s.events[i]) {
-			sides[i] = peer
-		}
-	}
-	for _, i := range c.events {
-		if sides[i] = before; int(i) >= c.first && int(i) <= c.last {
-			sides[i] = inside
-		}
-	}
-	return sides
-}
-
-// outside returns the side with which a cluster is compared.
-func (c *cluster) outside() side {
-	if c.timed() {
-		return before
-	}
-	return peer
+	return (c.score+c.price)/effect-c.price >= scanScore && (c.subject[ofClient] != anyName || t.isOfMany(excess))
 }
 
 // split returns the excess of the decisions in a cluster, and of those with
-// which it is compared: its subject at other times, or else its parent.
-func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
+// which it is compared.
+func (t *trial) split(excess []float64) (in, out []float64) {
 	for i, x := range excess {
 		switch {
 		case math.IsNaN(x):
-		case sides[i] == inside:
+		case t.sides[i] == inside:
 			in = append(in, x)
-		case sides[i] == c.outside():
+		case t.sides[i] == t.outside():
 			out = append(out, x)
 		}
 	}
@@ -116,30 +92,30 @@ func (c *cluster) split(excess []float64, sides []side) (in, out []float64) {
 // cluster. What a client asks for in a burst often ends in one way, so each burst
 // counts as one (Liang and Zeger 1986), and so does a client that asks at no other
 // time. If a client has most decisions at all times, its own outcomes must change.
-func (s *scan) isOfMany(c *cluster, in, out, excess []float64, sides []side) bool {
-	outside := c.outside()
-	both, rise := mean(slices.Concat(in, out)), mean(in)-mean(out)
-	bursts, width := map[[3]int]float64{}, (c.last-c.first)/burstParts+1
-	clients := make([][inside + 1]average, len(s.values[ofClient])) // by side
+func (t *trial) isOfMany(excess []float64) bool {
+	var sums [inside + 1]tally
+	clients := make([][inside + 1]tally, len(t.values[ofClient])) // by side
 	for i, x := range excess {
-		clients[s.events[i].names[ofClient]][sides[i]].add(x)
+		sums[t.sides[i]].add(x)
+		clients[t.events[i].names[ofClient]][t.sides[i]].add(x)
 	}
+	outside := t.outside()
+	in, out := sums[inside], sums[outside]
+	rise, both := in.rate()-out.rate(), in.plus(out).rate()
 	for _, of := range clients {
-		if a, b := of[inside], of[outside]; 2*a.n > float64(len(in)) && 2*b.n > float64(len(out)) {
-			p := c.in.plus(c.out).rate()
-			return a.sum/a.n-b.sum/b.n >= max(rise/2, burstLeast*math.Sqrt(p*(1-p)*(1/a.n+1/b.n)))
+		if a, b := of[inside], of[outside]; 2*a.all > in.all && 2*b.all > out.all {
+			p := t.in.plus(t.out).rate()
+			return a.rate()-b.rate() >= max(rise/2, burstLeast*math.Sqrt(p*(1-p)*(1/a.all+1/b.all)))
 		}
 	}
+	bursts, width := map[[3]int]float64{}, (t.last-t.first)/burstParts+1
 	for i, x := range excess {
-		client, part, n := int(s.events[i].names[ofClient]), i/width, len(in)
-		if clients[client][outside].n == 0 {
+		side, client, part := t.sides[i], int(t.events[i].names[ofClient]), i/width
+		if clients[client][outside].all == 0 {
 			part = 0
 		}
-		if sides[i] == outside {
-			n = len(out)
-		}
-		if (sides[i] == inside || sides[i] == outside) && !math.IsNaN(x) {
-			bursts[[3]int{int(sides[i]), client, part}] += (x - both) / float64(n)
+		if (side == inside || side == outside) && !math.IsNaN(x) {
+			bursts[[3]int{int(side), client, part}] += (x - both) / sums[side].all
 		}
 	}
 	square := 0.0
@@ -151,9 +127,9 @@ func (s *scan) isOfMany(c *cluster, in, out, excess []float64, sides []side) boo
 
 // isProminent reports whether the decisions in a cluster are slower by a factor
 // that matters, and by far more than runs of the others differ.
-func (s *scan) isProminent(c *cluster, sides []side, removed []bool) bool {
-	in, out := c.split(s.measureExcess(c, sides, removed, func(e *event) float64 { return e.over }), sides)
-	if factor := math.Exp(mean(in) - mean(out)); factor < slowTimes || !c.timed() && factor < serverTimes {
+func (t *trial) isProminent() bool {
+	in, out := t.split(t.measureExcess(func(e *event) float64 { return e.over }))
+	if factor := math.Exp(mean(in) - mean(out)); factor < slowTimes || !t.timed() && factor < serverTimes {
 		return false
 	}
 	size := max(min(len(in), len(out))/8, 10)
@@ -189,29 +165,28 @@ func slicesOf(excess []float64, size int, rate float64) (counts []contrast.Count
 // its subject better than a smooth course does: a trend, the times of day, or
 // both. An outcome that follows the day is no fault. All are fitted by least
 // squares, and each number of a course has a price (Akaike 1974).
-func (s *scan) steps(c *cluster, excess []float64, sides []side) bool {
-	var n, within, sum [scanBins]float64
+func (t *trial) steps(excess []float64) bool {
+	var bins [scanBins]tally
+	var n, within [scanBins]float64
 	for i, x := range excess {
-		if !math.IsNaN(x) && sides[i] >= before {
-			b := s.bin[i]
-			if n[b], sum[b] = n[b]+1, sum[b]+x; sides[i] == inside {
+		if !math.IsNaN(x) && t.sides[i] >= before {
+			b := t.bin[i]
+			if bins[b].add(x); t.sides[i] == inside {
 				within[b]++
 			}
 		}
 	}
-	hours := time.Duration(s.events[len(s.events)-1].time - s.events[0].time).Hours()
+	hours := time.Duration(t.events[len(t.events)-1].time - t.events[0].time).Hours()
 	step, y, course := make([]float64, scanBins), make([]float64, scanBins), make([][]float64, 8)
-	for b := range y {
-		if n[b] > 0 {
-			y[b], step[b] = sum[b]/n[b], within[b]/n[b]
-		}
+	for b, of := range bins {
+		n[b], y[b], step[b] = of.all, of.rate(), within[b]/max(1, of.all)
 		t := (float64(b)+0.5)/scanBins*2 - 1
 		day := math.Pi * (t + 1) * hours / 24
 		for i, v := range [...]float64{t * t * t, t * t, t, 1, math.Sin(day), math.Cos(day), math.Sin(2 * day), math.Cos(2 * day)} {
 			course[i] = append(course[i], v)
 		}
 	}
-	in, out := c.split(excess, sides)
+	in, out := t.split(excess)
 	noise := (variance(in)*float64(len(in)) + variance(out)*float64(len(out))) / float64(len(in)+len(out))
 	least := residual(y, n[:], course[3], step)
 	fits := func(price float64, smooth ...[]float64) bool { return residual(y, n[:], smooth...)+price*noise < least }
@@ -222,8 +197,8 @@ func (s *scan) steps(c *cluster, excess []float64, sides []side) bool {
 	// usual, its rise must be steep: ends that were looked for fit noise too, so
 	// each has the price of a change point (Yao 1988).
 	ends := 0.0
-	if c.in.rate() < rareTimes*c.out.rate() {
-		for _, is := range []bool{c.begins, c.ends} {
+	if t.in.rate() < rareTimes*t.out.rate() {
+		for _, is := range []bool{t.begins, t.ends} {
 			if is {
 				ends += 2 * math.Log(float64(len(in)+len(out)))
 			}
@@ -265,57 +240,42 @@ func residual(y, weights []float64, columns ...[]float64) float64 {
 // its path and its time, or NaN if it does not count or was removed. Nobody
 // knows what to expect on a path that only the cluster has, but others seldom
 // have what a client asks for in vain.
-func (s *scan) measureExcess(c *cluster, sides []side, removed []bool, of func(*event) float64) []float64 {
-	excess := make([]float64, len(s.events))
-	paths := make([]average, len(s.values[ofPath]))
-	var outside average
-	shared := make([]bool, len(s.values[ofPath])) // the cluster does not have it alone
-	for i := range s.events {
-		e := &s.events[i]
-		if excess[i] = of(e); removed[i] || c.of(e) < 0 {
+func (t *trial) measureExcess(of func(*event) float64) []float64 {
+	excess := make([]float64, len(t.events))
+	paths := make([]tally, len(t.values[ofPath]))
+	var outside tally
+	shared := make([]bool, len(paths)) // the cluster does not have it alone
+	for i, e := range t.events {
+		if excess[i] = of(e); t.removed[i] || t.feature.of(e) < 0 {
 			excess[i] = math.NaN()
 		}
-		if sides[i] != inside {
+		if t.sides[i] != inside {
 			paths[e.names[ofPath]].add(excess[i])
 			outside.add(excess[i])
 			shared[e.names[ofPath]] = true
 		}
 	}
-	var others [scanBins]average // at the same time
-	for i := range s.events {
-		e := &s.events[i]
-		unknown := math.NaN()
-		inVain := c.subject[ofClient] != anyName && c.outcome > outcome.Neither
-		if c.kind != slow && !shared[e.names[ofPath]] && (inVain || !c.timed() && (c.kind != shifted || c.outcome > outcome.Neither)) {
-			unknown = outside.expect(unknown)
+	alone := math.NaN()
+	inVain := t.subject[ofClient] != anyName && t.outcome > outcome.Neither
+	if t.kind != slow && (inVain || !t.timed() && (t.kind != shifted || t.outcome > outcome.Neither)) {
+		alone = outside.expect(alone)
+	}
+	var others [scanBins]tally // at the same time
+	for i, e := range t.events {
+		expected := alone
+		if shared[e.names[ofPath]] {
+			expected = paths[e.names[ofPath]].expect(math.NaN())
 		}
-		if excess[i] -= paths[e.names[ofPath]].expect(unknown); sides[i] == peer {
-			others[s.bin[i]].add(excess[i])
+		if excess[i] -= expected; t.sides[i] == peer {
+			others[t.bin[i]].add(excess[i])
 		}
 	}
-	if c.kind == slow && !c.rare || c.parent != all { // a path's outcomes may follow the day
-		for i := range s.events {
-			excess[i] -= others[s.bin[i]].expect(0)
+	if t.kind == slow && !t.rare || t.parent != all { // a path's outcomes may follow the day
+		for i := range excess {
+			excess[i] -= others[t.bin[i]].expect(0)
 		}
 	}
 	return excess
-}
-
-// average is the mean of values that are known.
-type average struct{ n, sum float64 }
-
-func (a *average) add(x float64) {
-	if !math.IsNaN(x) {
-		a.n, a.sum = a.n+1, a.sum+x
-	}
-}
-
-// expect returns the mean, or another value if there is too little data.
-func (a *average) expect(otherwise float64) float64 {
-	if a.n < 10 {
-		return otherwise
-	}
-	return a.sum / a.n
 }
 
 // nearest returns the quantile of sorted values at nearest rank, 0 < q ≤ 1.

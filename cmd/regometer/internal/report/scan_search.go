@@ -19,16 +19,32 @@ import (
 	"github.com/regometer/regometer/outcome"
 )
 
-// tally counts decisions, and those that have a feature.
-type tally struct{ all, has int }
+// tally counts decisions, and those that have a feature, or sums up what they
+// have of it.
+type tally struct{ all, has float64 }
 
 func (t tally) plus(o tally) tally  { return tally{t.all + o.all, t.has + o.has} }
 func (t tally) minus(o tally) tally { return tally{t.all - o.all, t.has - o.has} }
-func (t tally) rate() float64       { return float64(t.has) / float64(max(1, t.all)) }
+func (t tally) rate() float64       { return t.has / max(1, t.all) }
+
+// add adds a decision, unless it does not count.
+func (t *tally) add(x float64) {
+	if x == x {
+		t.all, t.has = t.all+1, t.has+x
+	}
+}
+
+// expect returns the rate, or another value if there is too little data.
+func (t tally) expect(otherwise float64) float64 {
+	if t.all < 10 {
+		return otherwise
+	}
+	return t.rate()
+}
 
 // likelihood returns the logarithm of the greatest likelihood of a rate.
 func (s *scan) likelihood(t tally) float64 {
-	return s.xlogx[t.has] + s.xlogx[t.all-t.has] - s.xlogx[t.all]
+	return s.xlogx[int(t.has)] + s.xlogx[int(t.all-t.has)] - s.xlogx[int(t.all)]
 }
 
 // ratio returns the logarithm of the likelihood ratio of two rates to one, that of
@@ -50,13 +66,14 @@ var endPrice = math.Log(scanBins)
 
 // A cluster has decisions of a target from a time to another.
 type cluster struct {
-	feature
+	*feature
 	target
 	first, last  int  // the first and the last of scan.events
+	revised      bool // it begins with a revision
 	begins, ends bool // after the first decision of the subject, before the last one
 	in, out      tally
 	score, price float64   // the price of its names and ends, which is taken off the score
-	again        int       // how many others are like it, at other times
+	again        []cluster // others that are like it, at other times
 	beside       []cluster // the same on other paths, or servers that also stayed
 	stays        bool      // it stayed as it was when the others changed, as findUnchanged says
 	// rank is the score in comparison with all others of the parent, so that
@@ -64,18 +81,41 @@ type cluster struct {
 	rank float64
 }
 
-func (c *cluster) timed() bool { return c.begins || c.ends }
+// timed reports whether a cluster is compared with its subject at other times.
+func (c *cluster) timed() bool { return (c.begins || c.ends) && !c.stays }
 
-// has reports whether event i is in the cluster.
-func (c *cluster) has(i int, e *event) bool { return i >= c.first && i <= c.last && c.subject.has(e) }
+// A side says where a decision is for a cluster.
+type side uint8
 
-// others returns the subject of the decisions with which a cluster is compared:
-// itself at other times, or else its parent.
-func (c *cluster) others() subject {
-	if c.timed() && !c.stays {
-		return c.subject
+const (
+	elsewhere side = iota
+	peer           // in the parent of the subject only
+	before         // in the subject, at other times
+	inside
+)
+
+func (c *cluster) side(e *event) side {
+	during := e.at >= c.first && e.at <= c.last
+	switch {
+	case !c.parent.has(e) || c.stays && !during:
+		return elsewhere
+	case !c.subject.has(e):
+		return peer
+	case !during:
+		return before
 	}
-	return c.parent
+	return inside
+}
+
+func (c *cluster) has(e *event) bool { return c.side(e) == inside }
+
+// outside returns the side with which a cluster is compared: its subject at other
+// times, or else its parent.
+func (c *cluster) outside() side {
+	if c.timed() {
+		return before
+	}
+	return peer
 }
 
 // findClusters returns what stands out, by kind.
@@ -92,41 +132,34 @@ func (s *scan) findClusters() []cluster {
 	return slices.Concat(found[:]...)
 }
 
-// findKind returns the clusters of a kind.
+// findKind returns the clusters of a kind, the one with the highest rank first.
+// What is left of the subject of a cluster that was found is no other one.
 func (s *scan) findKind(k kind) (found []cluster) {
-	removed := make([]bool, len(s.events)) // decisions that are in a cluster
+	n := len(s.events)
+	removed := make([]bool, n) // decisions that are in a cluster
+	m := &search{scan: s, x: make([]int8, n), at: make([]int32, n), has: make([]int32, n+1)}
 	for range scanRounds {
-		c, ok := s.findStrongest(k, found, removed)
-		if !ok {
+		var candidates []cluster
+		for i := range features {
+			if m.feature = &features[i]; m.kind == k {
+				candidates = append(candidates, m.findCandidates(removed)...)
+			}
+		}
+		slices.SortStableFunc(candidates, func(a, b cluster) int { return cmp.Compare(b.rank, a.rank) })
+		at := slices.IndexFunc(candidates, func(c cluster) bool {
+			rest := !c.timed() && slices.ContainsFunc(found, func(f cluster) bool { return f.subject == c.subject })
+			return c.score >= scanScore && !rest && s.check(&c, removed)
+		})
+		if at < 0 {
 			break
 		}
+		c := candidates[at]
 		found = append(found, c)
-		for i := range s.events {
-			removed[i] = removed[i] || c.has(i, &s.events[i])
+		for i, e := range s.events {
+			removed[i] = removed[i] || c.has(e)
 		}
 	}
 	return found
-}
-
-// findStrongest returns the cluster of a kind with the highest rank. What is left
-// of the subject of a cluster that was found is no other one.
-func (s *scan) findStrongest(k kind, found []cluster, removed []bool) (cluster, bool) {
-	var candidates []cluster
-	n := len(s.events)
-	m := &search{scan: s, x: make([]int8, n), at: make([]int32, n), has: make([]int32, n+1)}
-	for i := range features {
-		if m.feature = &features[i]; m.kind == k {
-			candidates = append(candidates, m.findCandidates(removed)...)
-		}
-	}
-	slices.SortStableFunc(candidates, func(a, b cluster) int { return cmp.Compare(b.rank, a.rank) })
-	for _, c := range candidates {
-		rest := !c.timed() && slices.ContainsFunc(found, func(f cluster) bool { return f.subject == c.subject })
-		if c.score >= scanScore && !rest && s.check(&c, removed) {
-			return c, true
-		}
-	}
-	return cluster{}, false
 }
 
 // A search looks for the clusters of a feature.
@@ -145,9 +178,9 @@ type search struct {
 // findCandidates returns subjects with their best intervals.
 func (m *search) findCandidates(removed []bool) (found []cluster) {
 	s, f := m.scan, m.feature
-	for i := range s.events {
+	for i, e := range s.events {
 		if m.x[i] = -1; !removed[i] {
-			m.x[i] = f.of(&s.events[i])
+			m.x[i] = f.of(e)
 		}
 	}
 	sums := map[subject]tally{}
@@ -194,7 +227,7 @@ func (m *search) lookAt(events []int32) tally {
 	for ; bin <= scanBins; bin++ {
 		m.slices[bin] = n
 	}
-	return tally{n, int(has)}
+	return tally{float64(n), float64(has)}
 }
 
 // findInterval returns the interval of a target with the highest score, in
@@ -206,18 +239,18 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 	if own.has < scanHas {
 		return cluster{}
 	}
-	penalty := 0.0
+	penalty, n := 0.0, int(own.all)
 	for a, name := range t.subject {
 		if name != anyName {
 			penalty += math.Log(float64(len(m.values[a])))
 		}
 	}
 	var best, fell, whole cluster
-	f := *m.feature
+	revised := false
 	consider := func(from, to int) {
 		// A few decisions at an end of the log are no other times.
-		in, begins, ends := tally{to - from, int(m.has[to] - m.has[from])}, from > 0, to < own.all
-		if in.has < scanHas || m.rare && in.has < scanRare || in.all < scanLeast || begins && from < scanLeast || ends && own.all-to < scanLeast {
+		in, begins, ends := tally{float64(to - from), float64(m.has[to] - m.has[from])}, from > 0, to < n
+		if in.has < scanHas || m.rare && in.has < scanRare || in.all < scanLeast || begins && from < scanLeast || ends && n-to < scanLeast {
 			return
 		}
 		total, price := others, penalty
@@ -228,10 +261,11 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			price += endPrice
 		}
 		out := total.minus(in)
-		if out.all < scanLeast || !f.raised(in.rate(), out.rate()) {
+		c := cluster{feature: m.feature, target: t, revised: revised, begins: begins, ends: ends, first: from, last: to, in: in, out: out, price: price}
+		if out.all < scanLeast || !c.isRaised(in.rate(), out.rate()) {
 			return
 		}
-		c := cluster{feature: f, target: t, begins: begins, ends: ends, first: from, last: to, in: in, out: out, score: m.ratio(in, total) - price, price: price}
+		c.score = m.ratio(in, total) - price
 		c.rank = max(c.score, m.ratio(in, base)-price)
 		switch {
 		case c.kind == shifted && c.outcome <= outcome.Neither && !begins && ends:
@@ -240,7 +274,7 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			}
 		case c.timed() && c.score > best.score:
 			best = c
-		case !c.timed() && m.judges(&c):
+		case !c.timed() && c.judges():
 			whole = c
 		}
 	}
@@ -251,17 +285,17 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			}
 		}
 	}
-	f.revised = f.kind == shifted
+	revised = m.kind == shifted
 	for _, v := range m.values[ofRevision][min(1, len(m.values[ofRevision])):] {
-		from, _ := slices.BinarySearch(m.at[:own.all], v.events[0])
-		consider(from, own.all)
+		from, _ := slices.BinarySearch(m.at[:n], v.events[0])
+		consider(from, n)
 	}
-	f.revised = best.revised
+	revised = best.revised
 	for range 2 {
 		for from := 0; best.score > 0 && from < best.last; from++ {
 			consider(from, best.last)
 		}
-		for to := best.first + 1; best.score > 0 && to <= own.all; to++ {
+		for to := best.first + 1; best.score > 0 && to <= n; to++ {
 			consider(best.first, to)
 		}
 	}
