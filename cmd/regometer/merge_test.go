@@ -98,7 +98,7 @@ func TestMerge(t *testing.T) {
 
 	succeed(t, "report", "--by", "hour", "--save", "hour.rgm", "a.log")
 	for args, want := range map[string]string{
-		"merge week.rgm hour.rgm":      "hour.rgm and week.rgm cannot be merged",
+		"merge week.rgm hour.rgm":      "hour.rgm and week.rgm cannot be merged: one is grouped by hour, the other by path",
 		"compare --unique a.rgm a.log": "a.rgm: --unique does not work with saved reports",
 		"compare --path a a.log a.rgm": "a.rgm: --path does not work with saved reports",
 		"compare --by day a.log a.rgm": "a.rgm was saved with --by path",

@@ -157,12 +157,9 @@ func (in *Inputs) problem(kind string, count int64, places ...Place) *Problem {
 	}
 	p := &in.Problems[i]
 	p.Count += count
-	for _, place := range places {
-		if n := len(p.First); n < firstPlaces || comparePlaces(place, p.First[n-1]) < 0 {
-			i, _ := slices.BinarySearchFunc(p.First, place, comparePlaces)
-			p.First = slices.Insert(p.First, i, place)[:min(n+1, firstPlaces)]
-		}
-	}
+	p.First = append(p.First, places...)
+	slices.SortFunc(p.First, comparePlaces)
+	p.First = p.First[:min(len(p.First), firstPlaces)]
 	return p
 }
 

@@ -6,7 +6,6 @@ package report
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,50 +38,15 @@ func save(t *testing.T, x *Data, file string) string {
 	return write(t, file, written(t, x.Save))
 }
 
-// A file that is named twice, or by a link too, is merged once.
-func TestLoadAllOnce(t *testing.T) {
-	t.Parallel()
-	file := save(t, readLog(t, eventLine, Options{}), filepath.Join(t.TempDir(), "a.rgm"))
-	link := file + ".link"
-	if err := os.Symlink(file, link); err != nil {
-		t.Skip(err)
-	}
-	x, err := LoadAll(file, link, file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := x.Report().Inputs.Decisions; n != 1 {
-		t.Errorf("%d decisions, want 1", n)
-	}
-}
-
 // A report that was interrupted says so after it was saved and merged.
 func TestInterruptedIsSaved(t *testing.T) {
 	t.Parallel()
 	part := readLog(t, eventLine, Options{})
 	part.interrupted = true
-	folder := t.TempDir()
-	a := save(t, part, filepath.Join(folder, "a.rgm"))
-	b := save(t, readLog(t, eventLine, Options{}), filepath.Join(folder, "b.rgm"))
-	for _, order := range [][]string{{a, b}, {b, a}} {
-		x, err := LoadAll(order...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !x.Report().Interrupted {
-			t.Errorf("%v: it does not say that it was interrupted", order)
-		}
-	}
-}
-
-func TestMergeErrors(t *testing.T) {
-	t.Parallel()
-	for want, other := range map[string]Options{
-		"the other by hour": {By: "hour"},
-	} {
-		err := readLog(t, eventLine, Options{}).Merge(readLog(t, eventLine, other))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
+	for _, order := range [][2]*Data{{part, readLog(t, eventLine, Options{})}, {readLog(t, eventLine, Options{}), part}} {
+		x := saveAndLoad(t, order[0])
+		if err := x.Merge(saveAndLoad(t, order[1])); err != nil || !x.Report().Interrupted {
+			t.Errorf("%v: it does not say that it was interrupted", err)
 		}
 	}
 }
