@@ -131,12 +131,19 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 // a small heap saves nothing, so the first collection waits for most of the
 // memory of a large log. limitMemory leaves what GOGC and GOMEMLIMIT set.
 func limitMemory() {
-	const first, percent, soft = 1200, 30, 160 << 20 // first: percent of 4 MB; soft: bytes
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(first)
-		runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
+	const first, percent, soft = 52 << 20, 25, 160 << 20 // bytes, percent, bytes
+	isSet := func(name string) bool { return os.Getenv(name) != "" }
+	switch {
+	case !isSet("GOGC") && !isSet("GOMEMLIMIT"):
+		debug.SetGCPercent(-1)
+		debug.SetMemoryLimit(first)
+		runtime.AddCleanup(new([64]byte), func(percent int) {
+			debug.SetGCPercent(percent)
+			debug.SetMemoryLimit(soft)
+		}, percent)
+	case !isSet("GOGC"):
+		debug.SetGCPercent(percent)
+	case !isSet("GOMEMLIMIT"):
 		debug.SetMemoryLimit(soft)
 	}
 }
