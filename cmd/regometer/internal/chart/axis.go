@@ -80,12 +80,7 @@ func Amounts(high float64, label func(float64) string) Axis {
 		a.High = 1
 	}
 	step := math.Pow10(int(math.Floor(math.Log10(a.High))))
-	for _, part := range []float64{0.2, 0.25, 0.5, 1, 2} {
-		if a.High/(part*step) <= 5 {
-			step *= part
-			break
-		}
-	}
+	step *= least([]float64{0.2, 0.25, 0.5, 1, 2}, a.High/step/5)
 	for i := range 6 {
 		if v := float64(i) * step; v <= a.High*1.0001 {
 			a.Ticks = append(a.Ticks, Tick{v, label(v)})
@@ -103,17 +98,18 @@ var steps = []float64{
 
 const day = 24 * 3600.0
 
+// least returns the first of some ascending values that is not below a limit, or
+// else the last one.
+func least(values []float64, limit float64) float64 {
+	i, _ := slices.BinarySearch(values, limit)
+	return values[min(i, len(values)-1)]
+}
+
 // Times returns an axis of time, in seconds since 1970. It has roughly most
 // marks.
 func Times(low, high float64, most int) Axis {
 	a := Axis{Low: low, High: max(high, low+1e-3), Label: "time (UTC)"}
-	step := steps[len(steps)-1]
-	for _, s := range steps {
-		if (high-low)/s <= float64(most) {
-			step = s
-			break
-		}
-	}
+	step := least(steps, (high-low)/float64(most))
 	for v := math.Ceil(low/step) * step; v <= high; v += step {
 		at := time.Unix(int64(v), 0).UTC()
 		layout := "15:04:05"
