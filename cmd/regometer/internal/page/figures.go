@@ -80,7 +80,7 @@ func (v view) writeLatency() {
 	var curves []curve
 	for i := range min(v.Groups.Len(), maxCurves) {
 		g := v.Groups.At(i)
-		if c := curveOf(report.Outermost(g.Stages), g.Slices, v.Width); len(c.points) > 1 {
+		if c := curveOf(report.Outermost(g.Stages), g.Slices, v.Groups.Width); len(c.points) > 1 {
 			curves = append(curves, c)
 			figures = append(figures, figure{Name: g.Key, Note: c.quantiles() + " of " + text.Plural(g.Decisions, "decision")})
 		}

@@ -27,7 +27,7 @@ func groupsByTime(groups *groupby.Groups, medianSizes func() map[string]uint64) 
 		places = append(places, place{g.Key, g.Time})
 	}
 	slices.SortFunc(places, func(a, b place) int { return byTimeAndKey(a.time, b.time, a.key, b.key) })
-	return Groups{len(places), func(i int, parts bool, to *Group) *Group {
+	return Groups{groups.Width(), len(places), func(i int, parts bool, to *Group) *Group {
 		g := groups.Get(places[i].key, parts, to)
 		g.Sizes.Median = medianSizes()[g.Key]
 		return g

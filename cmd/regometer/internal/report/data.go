@@ -181,10 +181,11 @@ func (x *Data) Inputs() *Inputs { return &x.inputs }
 // Report returns the report of the data. The report makes groups from x when
 // they are requested, so nothing may be merged into x before that.
 func (x *Data) Report() *Report {
+	whole := cmp.Or(x.whole, x.groups)
 	r := &Report{
 		Inputs:      x.inputs,
 		By:          x.by,
-		Width:       x.groups.Width(),
+		Width:       whole.Width(),
 		Overflow:    x.groups.Overflow(),
 		Interrupted: x.interrupted,
 		common:      x.common,
@@ -199,7 +200,6 @@ func (x *Data) Report() *Report {
 		s.keysJudge = !strings.HasPrefix(r.By, "result:")
 	})
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
-	whole := cmp.Or(x.whole, x.groups)
 	r.Total = *whole.Get("", false, nil)
 	r.From, r.To = r.Total.First, r.Total.Last
 	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))

@@ -200,6 +200,21 @@ func TestInSeveral(t *testing.T) {
 	}
 }
 
+// Many groups have wide slices of time, and the total has those that its width
+// says.
+func TestWidths(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	for i := range 5000 {
+		at := time.Unix(1_790_000_040+int64(i), 0).UTC().Format(time.RFC3339)
+		fmt.Fprintf(&log, `{"decision_id":"%d","timestamp":%q,"path":"a","input":{"user":"%d"}}`+"\n", i, at, i)
+	}
+	r := readLog(t, log.String(), Options{By: "input:user"}).Report()
+	if all := r.Total.Slices; all[1].Begin-all[0].Begin != r.Width || r.Width >= r.Groups.Width {
+		t.Errorf("the width is %d, of groups %d, and slices begin at %d and %d", r.Width, r.Groups.Width, all[0].Begin, all[1].Begin)
+	}
+}
+
 // A field of the result has its outcomes by itself, and decisions without a field
 // are of another kind: neither is a finding.
 func TestKeysBlamed(t *testing.T) {

@@ -17,7 +17,7 @@ type Report struct {
 	// 1970, or logread.NoTime if none has one.
 	From, To int64
 	By       string // the kind of the groups' keys: "path", "hour", "label:team", …
-	Width    int64  // of the slices of time, in ns
+	Width    int64  // of the slices of time of the total, in ns
 
 	// Groups are sorted by total time, descending, and by key.
 	Groups Groups
@@ -92,7 +92,8 @@ type Place struct {
 // Groups are the groups of a report. There may be very many, so most are made
 // when they are requested. The zero value has none.
 type Groups struct {
-	n int
+	Width int64 // of the slices of time, in ns
+	n     int
 	// get returns group i, and its slices with their parts if parts is true. It
 	// may use the memory of an earlier group, or nil.
 	get func(i int, parts bool, memory *Group) *Group
@@ -100,7 +101,7 @@ type Groups struct {
 
 // GroupsOf returns groups that are in memory.
 func GroupsOf(groups ...Group) Groups {
-	return Groups{len(groups), func(i int, _ bool, _ *Group) *Group { return &groups[i] }}
+	return Groups{n: len(groups), get: func(i int, _ bool, _ *Group) *Group { return &groups[i] }}
 }
 
 // Len returns the number of groups.
