@@ -149,7 +149,7 @@ type SlowDecision struct {
 	Took    int64 // ns: of its longest stage
 	Place   Place
 
-	part *part // in which Place counts lines, until all parts have been read
+	part *part // the part in which Place counts lines; nil stands for the file
 }
 
 // Title returns the rule, and whether its finding is only for information.

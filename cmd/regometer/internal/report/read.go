@@ -134,6 +134,14 @@ type part struct {
 	failure string // the problem if the file cannot be read, or ""
 }
 
+// order returns the number of a part in its input, or 0 for nil.
+func (p *part) order() int {
+	if p == nil {
+		return 0
+	}
+	return p.number
+}
+
 // firstLine returns the number of lines before a part in its file.
 func (p *part) firstLine() (lines int64) {
 	for _, o := range p.input.parts[:p.number] {

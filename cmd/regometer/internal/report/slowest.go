@@ -48,7 +48,9 @@ func (s *slowest) add(keys [][]byte, e *logread.Event, p *part, stages []string)
 func (s *slowest) place() {
 	s.cut()
 	for i := range s.Kept {
-		s.Kept[i].Place.Line += s.Kept[i].part.firstLine()
+		d := &s.Kept[i]
+		d.Place.Line += d.part.firstLine()
+		d.part = nil
 	}
 }
 
@@ -70,6 +72,6 @@ func (s *slowest) cut() {
 // compareSlow compares all fields that can differ. The slowest come first.
 func compareSlow(a, b SlowDecision) int {
 	return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Time, b.Time), cmp.Compare(a.ID, b.ID), cmp.Compare(a.TraceID, b.TraceID), cmp.Compare(a.Key, b.Key),
-		cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.part.number, b.part.number), cmp.Compare(a.Place.Line, b.Place.Line),
+		cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.part.order(), b.part.order()), cmp.Compare(a.Place.Line, b.Place.Line),
 		cmp.Compare(a.Outcome, b.Outcome))
 }
