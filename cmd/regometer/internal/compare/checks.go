@@ -43,7 +43,7 @@ func (c *Comparison) Checks([]string) []output.Check {
 	changes := output.Check{Name: "changes"}
 	for _, r := range rows {
 		for _, ch := range r.Changes {
-			if ch.Verdict.rank() < NoDifference.rank() {
+			if ch.Verdict.rank() < Noise.rank() {
 				changes.Texts = append(changes.Texts, describe(r, ch))
 			}
 		}

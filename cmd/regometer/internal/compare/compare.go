@@ -36,16 +36,16 @@ type Verdict string
 
 // The verdicts, in the order in which rows are sorted.
 const (
-	Changed      Verdict = "changed"       // of a group's decisions: one of the outcomes is more or fewer
-	Slower       Verdict = "slower"        // the whole interval is above 0
-	Faster       Verdict = "faster"        // the whole interval is below 0
-	More         Verdict = "more"          // of an outcome: the whole interval is above 0
-	Fewer        Verdict = "fewer"         // of an outcome: the whole interval is below 0
-	NoDifference Verdict = "no difference" // the change may be noise
-	TooLittle    Verdict = "too little data"
+	Changed   Verdict = "changed"      // of a group's decisions: one of the outcomes is more or fewer
+	Slower    Verdict = "slower"       // the whole interval is above 0
+	Faster    Verdict = "faster"       // the whole interval is below 0
+	More      Verdict = "more"         // of an outcome: the whole interval is above 0
+	Fewer     Verdict = "fewer"        // of an outcome: the whole interval is below 0
+	Noise     Verdict = "may be noise" // no change is shown, and none is ruled out
+	TooLittle Verdict = "too little data"
 )
 
-var verdicts = []Verdict{Changed, Slower, Faster, More, Fewer, NoDifference, TooLittle}
+var verdicts = []Verdict{Changed, Slower, Faster, More, Fewer, Noise, TooLittle}
 
 func (v Verdict) rank() int { return slices.Index(verdicts, v) }
 
@@ -62,7 +62,7 @@ type Comparison struct {
 	// change are equal), by impact (the larger change first, for better or worse),
 	// by key and by stage.
 	Decisions, Stages []Row
-	// Only lists the groups that only one report has, sorted by key.
+	// Only lists what only one report has, sorted by key and by stage.
 	Only []Only
 }
 
@@ -102,10 +102,11 @@ type Change struct {
 	Verdict           Verdict
 }
 
-// Only is a group that only one report has.
+// Only is a group that only one report has, or a stage of a group in both.
 type Only struct {
-	Key string `json:"-"`
-	// Before and After are decisions. One of them is 0.
+	Key   string `json:"-"`
+	Stage string `json:"stage,omitempty"`
+	// Before and After are decisions, or durations of the stage. One of them is 0.
 	Before uint64 `json:"before"`
 	After  uint64 `json:"after"`
 }
@@ -145,7 +146,7 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 	for _, rows := range [][]Row{c.Decisions, c.Stages} {
 		slices.SortFunc(rows, func(a, b Row) int {
 			return cmp.Or(
-				cmp.Compare(min(a.Verdict.rank(), NoDifference.rank()), min(b.Verdict.rank(), NoDifference.rank())),
+				cmp.Compare(min(a.Verdict.rank(), Noise.rank()), min(b.Verdict.rank(), Noise.rank())),
 				cmp.Compare(math.Abs(b.Impact), math.Abs(a.Impact)),
 				cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage))
 		})
@@ -172,9 +173,27 @@ func (c *Comparison) match(before, after *report.Report) (both [][2]int) {
 			c.Only = append(c.Only, Only{Key: key, After: after.Groups.Sum(k).Decisions})
 		default:
 			both = append(both, [2]int{i, k})
+			c.matchStages(before.Groups.Sum(i), after.Groups.Sum(k))
 		}
 	}
 	return both
+}
+
+// matchStages adds the stages that only one side of a group has to c.Only.
+func (c *Comparison) matchStages(before, after *report.Group) {
+	counts := map[string][2]uint64{}
+	for side, g := range []*report.Group{before, after} {
+		for i := range g.Stages {
+			n := counts[g.Stages[i].Name]
+			n[side] = g.Stages[i].Durations.Count()
+			counts[g.Stages[i].Name] = n
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[name]; (n[0] == 0) != (n[1] == 0) {
+			c.Only = append(c.Only, Only{before.Key, name, n[0], n[1]})
+		}
+	}
 }
 
 // pair is a row with the tests of its changes.
@@ -326,7 +345,7 @@ func (c *Change) judge() Verdict {
 	case c.Low <= least || c.High > most:
 		return TooLittle
 	}
-	return NoDifference
+	return Noise
 }
 
 // The names of changes.

@@ -131,7 +131,7 @@ func TestReports(t *testing.T) {
 		key     string
 		verdict Verdict
 		impact  float64
-	}{{"a", Slower, 6_000_000}, {"b", Faster, -4_000_000}, {"f", NoDifference, 2_000_000}, {"e", NoDifference, -1_000_000}, {"c", NoDifference, 0}, {"d", TooLittle, 0}}
+	}{{"a", Slower, 6_000_000}, {"b", Faster, -4_000_000}, {"f", Noise, 2_000_000}, {"e", Noise, -1_000_000}, {"c", Noise, 0}, {"d", TooLittle, 0}}
 	if len(c.Stages) != len(want) {
 		t.Fatalf("%d rows, want %d", len(c.Stages), len(want))
 	}
@@ -155,7 +155,7 @@ func TestReports(t *testing.T) {
 	if r := c.Stages[0]; math.Abs(r.Changes[0].Change-1) > 0.1 || r.Before != (Side{6000, 60}) {
 		t.Errorf("a: %+v", r)
 	}
-	only := []Only{{"old", 5, 0}, {"young", 0, 6}}
+	only := []Only{{"a", "gone", 3, 0}, {"a", "new", 0, 1}, {"old", "", 5, 0}, {"young", "", 0, 6}}
 	if !reflect.DeepEqual(c.Only, only) {
 		t.Errorf("only %v, want %v", c.Only, only)
 	}
@@ -171,7 +171,7 @@ func TestOptions(t *testing.T) {
 		return &report.Report{By: r.By, Groups: report.GroupsOf(*r.Groups.At(0)), Interrupted: true}
 	}
 	one := compareOf(t, onlyA(before), onlyA(after))
-	if len(one.Stages) != 1 || one.Stages[0].Key != "a" || len(one.Only) != 0 || !one.Partly || all.Partly {
+	if len(one.Stages) != 1 || one.Stages[0].Key != "a" || len(one.Only) != 2 || !one.Partly || all.Partly {
 		t.Errorf("%+v", one)
 	}
 	if one.Stages[0].Changes[0].Low <= all.Stages[0].Changes[0].Low {
@@ -215,8 +215,8 @@ func TestDecisions(t *testing.T) {
 		{"b", "allowed", 0.5, 1, More}, {"b", "denied", 0.5, 0, Fewer},
 		{"a", "allowed", 1, 0.95, Fewer}, {"a", "undefined", 0, 0.02, More}, {"a", "cancelled", 0, 0.03, More},
 		{"d", "allowed", 1, 0.99, TooLittle}, {"d", "denied", 0, 0.01, TooLittle}, // more decisions than those of c
-		{"c", "allowed", 1, 1, NoDifference}, {"c", "error", 0, 0, NoDifference},
-		{"e", "allowed", 1, 1, NoDifference}, {"f", "allowed", 1, 1, NoDifference},
+		{"c", "allowed", 1, 1, Noise}, {"c", "error", 0, 0, Noise},
+		{"e", "allowed", 1, 1, Noise}, {"f", "allowed", 1, 1, Noise},
 	}
 	var got []change
 	for _, r := range c.Decisions {
@@ -307,8 +307,8 @@ func TestJudge(t *testing.T) {
 		want      Verdict
 	}{
 		{"p50", 0.1, 0.2, Slower}, {"p50", 0.1, inf, Slower}, {"p99", -0.2, -0.1, Faster}, {"p99", -1, -0.1, Faster},
-		{"p50", -0.1, 0.1, NoDifference}, {"p50", -0.5, 5, NoDifference}, {"p50", -1, 0.1, TooLittle}, {"p50", -0.1, inf, TooLittle},
-		{"error", 0.1, 1, More}, {"error", -1, -0.1, Fewer}, {"error", -0.09, 0, NoDifference}, {"error", 0, 0.11, TooLittle}, {"error", -0.11, 0.05, TooLittle},
+		{"p50", -0.1, 0.1, Noise}, {"p50", -0.5, 5, Noise}, {"p50", -1, 0.1, TooLittle}, {"p50", -0.1, inf, TooLittle},
+		{"error", 0.1, 1, More}, {"error", -1, -0.1, Fewer}, {"error", -0.09, 0, Noise}, {"error", 0, 0.11, TooLittle}, {"error", -0.11, 0.05, TooLittle},
 	}
 	for _, tt := range tests {
 		if got := (&Change{Name: tt.name, Low: tt.low, High: tt.high}).judge(); got != tt.want {

@@ -28,7 +28,9 @@ import (
 //	            "p50":{"before":N,"after":N,"change":0.208123,
 //	                   "low":0.1212,"high":0.3025,"verdict":"slower"},
 //	            "p99":{…}}],
-//	 "only":[{"path":"old/path","before":N,"after":0}]}
+//	 "only":[{"path":"old/path","before":N,"after":0},
+//	         {"path":"rbac/allow","stage":"rego_builtin_http_send",
+//	          "before":0,"after":N}]}
 //
 // The fields are those of [Comparison]. Durations are integers, in ns. Other
 // numbers have at most six decimals. low or high is missing if the interval

@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -61,7 +62,7 @@ func (c *Change) text() (change, interval string) {
 		unit = " pp"
 	}
 	change, interval = percent(c.Change)+unit, percent(c.Low)+" to "+percent(c.High)
-	judged := c.Verdict != NoDifference && c.Verdict != TooLittle
+	judged := c.Verdict != Noise && c.Verdict != TooLittle
 	if !judged {
 		change = string(c.Verdict)
 	}
@@ -114,15 +115,22 @@ func (c *Comparison) summary() string {
 		said = "The outcomes of decisions did not change beyond noise in " + groups + "."
 	}
 	for i, when := range []string{"before", "after"} {
-		var keys []string
+		var keys, stages []string
 		var decisions uint64
 		for _, o := range c.Only {
-			if n := [...]uint64{o.Before, o.After}[i]; n > 0 {
+			switch n := [...]uint64{o.Before, o.After}[i]; {
+			case n == 0:
+			case o.Stage != "":
+				stages = append(stages, cmp.Or(o.Key, text.Empty)+" / "+o.Stage)
+			default:
 				keys, decisions = append(keys, o.Key), decisions+n
 			}
 		}
 		if keys != nil {
 			said += fmt.Sprintf(" Only %s: %s with %s: %s.", when, text.Plural(len(keys), group), text.Plural(decisions, "decision"), report.ListNames(keys))
+		}
+		if stages != nil {
+			said += fmt.Sprintf(" Only %s: %s: %s.", when, text.Plural(len(stages), "stage"), report.ListNames(stages))
 		}
 	}
 	if c.Partly {

@@ -39,8 +39,8 @@ func shown() *Comparison {
 				},
 			},
 			{
-				Key: "library/" + strings.Repeat("very_long/", 9) + "path", Verdict: NoDifference,
-				Changes: []Change{{"other", 1, 1, 0, -0.0002, 0.0001, NoDifference}, {"error", 0.002, 0.004, 0.002, -0.001, 0.005, NoDifference}},
+				Key: "library/" + strings.Repeat("very_long/", 9) + "path", Verdict: Noise,
+				Changes: []Change{{"other", 1, 1, 0, -0.0002, 0.0001, Noise}, {"error", 0.002, 0.004, 0.002, -0.001, 0.005, Noise}},
 			},
 			{Key: "rare", Verdict: TooLittle, Changes: []Change{{"undefined", 0, 1, 1, -1, 1, TooLittle}}},
 		},
@@ -58,21 +58,21 @@ func shown() *Comparison {
 				Key: "library/" + strings.Repeat("very_long/", 9) + "path", Stage: "server_handler",
 				Changes: []Change{
 					{"p50", 900, 450, -0.5, -0.6, -0.4, Faster},
-					{"p99", 5e9, 5.1e9, 0.02, -0.00001, 0.04, NoDifference},
+					{"p99", 5e9, 5.1e9, 0.02, -0.00001, 0.04, Noise},
 				},
 				Verdict: Faster, Impact: -5_000_000,
 			},
 			{
 				Key: "a\x1b[31m|`b`\n<i>é", Stage: "rego_query_eval",
 				Changes: []Change{
-					{"p50", 100, 100, 0, -0.05, 0.08, NoDifference},
+					{"p50", 100, 100, 0, -0.05, 0.08, Noise},
 					{"p99", 999.4, 999.6, 0.0002, -1, inf, TooLittle},
 				},
-				Verdict: NoDifference,
+				Verdict: Noise,
 			},
 			{Key: "rare", Stage: "server_handler", Verdict: TooLittle, Changes: []Change{{"p50", 100, 900, 8, -1, inf, TooLittle}}},
 		},
-		Only: []Only{{"old/path", 5, 0}, {"rbac/all", 0, 1}},
+		Only: []Only{{"old/path", "", 5, 0}, {"rbac/allow", "rego_builtin_http_send", 0, 7}, {"rbac/all", "", 0, 1}},
 	}
 }
 
@@ -119,14 +119,14 @@ func TestSummary(t *testing.T) {
 		}
 		return r
 	}
-	same, few, mixed := row(NoDifference, NoDifference), row(TooLittle, TooLittle), row(NoDifference, NoDifference, TooLittle)
+	same, few, mixed := row(Noise, Noise), row(TooLittle, TooLittle), row(Noise, Noise, TooLittle)
 	for _, tt := range []struct {
 		want string
 		c    Comparison
 	}{
 		{"The two sides have no path in common.", Comparison{By: "path"}},
-		{"Decisions changed in 1 of 2 paths. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{row(Changed, NoDifference, More), few}}},
-		{"Decisions changed in 1 of 2 paths.", Comparison{By: "path", Decisions: []Row{row(Changed, NoDifference, More), few}}},
+		{"Decisions changed in 1 of 2 paths. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{row(Changed, Noise, More), few}}},
+		{"Decisions changed in 1 of 2 paths.", Comparison{By: "path", Decisions: []Row{row(Changed, Noise, More), few}}},
 		{"No change of decisions found in 1 path. Only before: 1 path with 7 decisions: `a`. Only after: 2 paths with 5 decisions: `c`, `d`. A side could be read only in part, and what is missing may be what differs.", Comparison{By: "path", Partly: true, Decisions: []Row{same},
 			Only: []Only{{Key: "a", Before: 7}, {Key: "c", After: 2}, {Key: "d", After: 3}}}},
 		{"The outcomes of decisions did not change beyond noise in 1 group. Times of 1 stage: 1 faster.", Comparison{By: "hour", Decisions: []Row{same}, Stages: []Row{row(Faster)}}},
