@@ -80,5 +80,5 @@ Go does not count as idle.
 // writeTable writes a table as wide as its content.
 func writeTable(b *bytes.Buffer, t *text.Table) {
 	t.Fit(math.MaxInt, 0)
-	fmt.Fprintln(b, strings.Join(append([]string{t.Head()}, t.Lines()...), "\n"))
+	fmt.Fprintln(b, strings.Join(t.Lines(), "\n"))
 }

@@ -4,8 +4,6 @@
 package output
 
 import (
-	"bufio"
-	"io"
 	"strings"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
@@ -13,19 +11,11 @@ import (
 
 // markdown writes GitHub's Markdown. Text from a log is code, so that it is
 // neither a link nor a mention nor HTML.
-type markdown struct {
-	*bufio.Writer
-	hasText bool // above the next block
-}
+type markdown struct{ blocks }
 
-func newMarkdown(w io.Writer) Writer { return &markdown{Writer: bufio.NewWriter(w)} }
-
-// block writes a block after an empty line.
+// block writes a block of parts.
 func (m *markdown) block(parts ...string) {
-	if m.hasText {
-		m.WriteByte('\n')
-	}
-	m.hasText = true
+	m.begin()
 	m.WriteString(strings.Join(parts, "") + "\n")
 }
 

@@ -6,6 +6,8 @@
 package output
 
 import (
+	"bufio"
+	"cmp"
 	"io"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
@@ -63,10 +65,25 @@ func Write(w io.Writer, format string, r Result, o Options) error {
 	case "junit":
 		return WriteJUnit(w, o.Suite, r.Checks(o.FailOn))
 	}
-	to := newTerminal(w, o)
+	b := blocks{Writer: bufio.NewWriter(w)}
+	var to Writer = &terminal{b, max(cmp.Or(o.Width, 80), 60), o.Colors}
 	if format == "markdown" {
-		to = newMarkdown(w)
+		to = &markdown{b}
 	}
 	r.Write(to, o.Top)
 	return to.Flush()
+}
+
+// blocks writes blocks with an empty line between them.
+type blocks struct {
+	*bufio.Writer
+	hasText bool // above the next block
+}
+
+// begin begins a block.
+func (b *blocks) begin() {
+	if b.hasText {
+		b.WriteByte('\n')
+	}
+	b.hasText = true
 }

@@ -4,10 +4,7 @@
 package output
 
 import (
-	"bufio"
-	"cmp"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
@@ -18,14 +15,9 @@ import (
 // do not fit are left out, the least important ones first. No control character
 // reaches the terminal.
 type terminal struct {
-	*bufio.Writer
-	width   int
-	colors  bool
-	hasText bool // above the next block, which an empty line separates
-}
-
-func newTerminal(w io.Writer, o Options) Writer {
-	return &terminal{Writer: bufio.NewWriter(w), width: max(cmp.Or(o.Width, 80), 60), colors: o.Colors}
+	blocks
+	width  int
+	colors bool
 }
 
 // The styles of ANSI terminals.
@@ -43,14 +35,6 @@ func (t *terminal) line(parts ...string) {
 		t.WriteString(p)
 	}
 	t.WriteByte('\n')
-}
-
-// begin begins a block.
-func (t *terminal) begin() {
-	if t.hasText {
-		t.line()
-	}
-	t.hasText = true
 }
 
 // widestText limits the columns of prose, so that it stays legible.
@@ -93,9 +77,11 @@ func (t *terminal) Table(of *text.Table) {
 }
 
 func (t *terminal) lines(indent string, of *text.Table) {
-	t.line(t.styled(faint, indent+of.Head()))
-	for _, line := range of.Lines() {
-		t.line(indent, line)
+	for i, line := range of.Lines() {
+		if line = indent + line; i == 0 {
+			line = t.styled(faint, line)
+		}
+		t.line(line)
 	}
 }
 

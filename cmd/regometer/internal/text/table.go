@@ -80,17 +80,13 @@ func (t *Table) Width() int {
 	return width
 }
 
-// Head returns the line of the titles after Fit.
-func (t *Table) Head() string {
+// Lines returns the line of the titles and those of the rows after Fit.
+func (t *Table) Lines() []string {
 	var titles []string
 	for _, c := range t.Columns {
 		titles = append(titles, Visible(c.Title))
 	}
-	return t.line(titles)
-}
-
-// Lines returns the lines of the rows after Fit.
-func (t *Table) Lines() (lines []string) {
+	lines := []string{t.line(titles)}
 	for _, row := range t.Rows {
 		lines = append(lines, t.line(row))
 	}
