@@ -140,8 +140,7 @@ func (v view) writeFacts() {
 	if all := report.Float(v.Total.Time); all > 0 {
 		facts = append(facts, fact{"Total time", text.LongDuration(all), "of all decisions"})
 	}
-	v.add(block{Facts: facts})
-	v.add(block{Legend: v.shares()})
+	v.add(block{Facts: facts, Legend: v.shares()})
 }
 
 // shares returns the outcomes of all decisions with their shares and numbers.

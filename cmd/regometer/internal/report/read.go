@@ -305,8 +305,8 @@ func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Re
 }
 
 // whenRead returns a file that is opened when it is first read, and what closes
-// it. Opening a named pipe waits for a writer, and an interrupt must not wait for
-// that.
+// it. An error is then one of reading. Opening a named pipe waits for a writer, and
+// an interrupt must not wait for that.
 func whenRead(name string) (io.Reader, func()) {
 	var file *os.File
 	return readerFunc(func(p []byte) (n int, err error) {
@@ -338,14 +338,10 @@ const blockSize = 1 << 18
 
 // readFile reads a file that is not cut.
 func (w *worker) readFile(ctx context.Context, in *input) {
-	p, size := in.newPart(), in.Info.Size()
-	f, err := os.Open(in.Name)
-	if err != nil {
-		p.failure = Unreadable
-		return
-	}
-	defer f.Close()
-	w.readContent(ctx, p, w.file, w.counted(ctx, f, size), size < smallSize)
+	text, done := whenRead(in.Name)
+	defer done()
+	size := in.Info.Size()
+	w.readContent(ctx, in.newPart(), w.file, w.counted(ctx, text, size), size < smallSize)
 }
 
 // readContent reads a file from its beginning, or a member of an archive. If

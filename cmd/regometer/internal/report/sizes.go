@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
@@ -83,10 +82,10 @@ func (r *Report) SizesText(g *Group) string {
 		return ""
 	}
 	if s.Median > 0 {
-		median = ", the median " + bytesText(s.Median)
+		median = ", the median " + text.Bytes(s.Median)
 	}
 	return fmt.Sprintf("Events: %s (%s of all%s)%s, the largest %s.",
-		bytesText(s.Total), text.Percent(Ratio(s.Total, r.Total.Sizes.Total)), partsText(s, "; ", ""), median, bytesText(s.Max))
+		text.Bytes(s.Total), text.Percent(Ratio(s.Total, r.Total.Sizes.Total)), partsText(s, "; ", ""), median, text.Bytes(s.Max))
 }
 
 // partsText names the large parts, with their shares, between two texts, or
@@ -108,8 +107,6 @@ func partsText(s *groupby.Sizes, before, after string) string {
 	return before + strings.Join(parts, ", ") + after
 }
 
-func bytesText(n uint64) string { return text.Bytes(int64(min(n, math.MaxInt64))) }
-
 func eventsLarge(r *Report) (f Finding) {
 	l := &r.largest
 	if l.Compressed <= uploadLimit {
@@ -122,7 +119,7 @@ func eventsLarge(r *Report) (f Finding) {
 		"by default %s bytes. It leaves out `nd_builtin_cache`, and drops an event that is still too large. "+
 		"Of %s, %s have more bytes than this before compression. Raise the limit, or let a mask policy remove what is large. "+
 		"If OPA has uploaded this log, its limit is higher.",
-		name(l.Path), bytesText(l.Sizes.Total), partsText(&l.Sizes, " (", ")"), bytesText(l.Compressed),
+		name(l.Path), text.Bytes(l.Sizes.Total), partsText(&l.Sizes, " (", ")"), text.Bytes(l.Compressed),
 		text.Count(uploadLimit), text.Plural(r.Total.Decisions, "decision"), text.Count(l.Count))
 	return f
 }

@@ -42,9 +42,9 @@ func Percent(part float64) string {
 
 // Bytes writes a number of bytes, 0 or more, with three significant digits, in
 // B, KB, MB, GB or TB. 1 KB is 1,000 B.
-func Bytes(n int64) string {
+func Bytes[N int64 | uint64](n N) string {
 	if n < 1000 {
-		return strconv.FormatInt(n, 10) + " B"
+		return strconv.FormatInt(int64(n), 10) + " B"
 	}
 	return scaled(float64(n)/1000, []string{" KB", " MB", " GB", " TB"})
 }
