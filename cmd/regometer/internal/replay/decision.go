@@ -78,7 +78,7 @@ func hashOf(e *logread.Event) uint64 { return report.Hash(uint64(e.Time), e.Deci
 func parseCache(text []byte) (builtins.NDBCache, error) {
 	var logged builtins.NDBCache
 	cache := builtins.NDBCache{}
-	if text == nil {
+	if len(text) <= len("{}") {
 		return cache, nil
 	}
 	if err := logged.UnmarshalJSON(text); err != nil {

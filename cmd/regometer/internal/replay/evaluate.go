@@ -5,6 +5,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"strings"
@@ -46,9 +47,9 @@ type preparedQuery struct {
 
 // An answer is what an evaluation came to.
 type answer struct {
-	value ast.Value     // nil if it is undefined
-	code  string        // of the error, or ""
-	took  time.Duration // the evaluation
+	result []byte        // JSON as a server logs it, or nil if it is undefined
+	code   string        // of the error, or ""
+	took   time.Duration // the evaluation
 	// failed says that a built-in function failed.
 	failed bool
 	// unanswered is a built-in function that had no answer in the log, or "",
@@ -108,7 +109,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 		}
 	}
 	if err == nil {
-		a.value, err = valueOf(d, results)
+		a.result, err = resultOf(d, results)
 	}
 	a.failed, a.code, a.lacks = len(failures) > 0, codeOf(err), query.lacks
 	if limited.Err() != nil {
@@ -133,19 +134,19 @@ func codeOf(err error) (code string) {
 	return code
 }
 
-// valueOf returns the result that a server writes into its log.
-func valueOf(d *decision, results rego.ResultSet) (ast.Value, error) {
+// resultOf returns the result that a server writes into its log.
+func resultOf(d *decision, results rego.ResultSet) ([]byte, error) {
 	switch {
 	case len(results) == 0:
 		return nil, nil
 	case d.path != outcome.Query:
-		return ast.InterfaceToValue(results[0].Expressions[0].Value)
+		return json.Marshal(results[0].Expressions[0].Value)
 	}
-	bindings := make([]any, len(results))
+	bindings := make([]rego.Vars, len(results))
 	for i, r := range results {
-		bindings[i] = map[string]any(r.Bindings.WithoutWildcards())
+		bindings[i] = r.Bindings.WithoutWildcards()
 	}
-	return ast.InterfaceToValue(bindings)
+	return json.Marshal(bindings)
 }
 
 // prepared returns the compiled query of a decision.

@@ -51,7 +51,7 @@ func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) 
 	switch {
 	case !logged && refused != "": // equal results would say nothing
 		return notRepeatable, refused + unlogged
-	case before.code == a.code && isSame(before.value, a.value), a.code == otherError && before.code != "", before.code == otherError && a.code != "":
+	case before.code == a.code && isSame(before.result, a.result), a.code == otherError && before.code != "", before.code == otherError && a.code != "":
 		return equal, ""
 	case logged && a.failed && d.code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
 		return equal, ""
@@ -79,22 +79,19 @@ func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) 
 	return changed, changeOf(d.outcome, w.outcomeOf(d, a))
 }
 
-// isSame reports whether two values are the same, or both undefined. The second
-// one may have texts that are not UTF-8, which the JSON of a log cannot have.
-func isSame(a, b ast.Value) bool {
-	if ast.Compare(a, b) == 0 || a == nil || b == nil {
-		return ast.Compare(a, b) == 0
+// isSame reports whether two texts of JSON have the same value, or both are
+// undefined.
+func isSame(a, b []byte) bool {
+	if bytes.Equal(a, b) || len(a)*len(b) == 0 {
+		return bytes.Equal(a, b)
 	}
-	x, err := ast.JSON(b)
-	if err != nil {
-		return false
-	}
-	b, err = ast.InterfaceToValue(util.MustUnmarshalJSON(util.MustMarshalJSON(x)))
-	return err == nil && ast.Compare(a, b) == 0
+	x, err := ast.ValueFromReader(bytes.NewReader(a))
+	y, err2 := ast.ValueFromReader(bytes.NewReader(b))
+	return err == nil && err2 == nil && ast.Compare(x, y) == 0
 }
 
 // logged returns the answer in the log.
-func (d *decision) logged() (a answer, err error) {
+func (d *decision) logged() (a answer) {
 	switch {
 	case d.outcome == outcome.Failed:
 		a.code = cmp.Or(d.code, otherError)
@@ -102,9 +99,9 @@ func (d *decision) logged() (a answer, err error) {
 		a.code = topdown.CancelErr
 	case d.result == nil || d.outcome == outcome.Undefined || bytes.Equal(d.result, []byte("null")) && d.path == outcome.Query:
 	default:
-		a.value, err = ast.ValueFromReader(bytes.NewReader(d.result))
+		a.result = d.result
 	}
-	return a, err
+	return a
 }
 
 // outcomeOf returns the outcome of an answer.
@@ -113,14 +110,11 @@ func (w *worker) outcomeOf(d *decision, a *answer) outcome.Outcome {
 		o, _ := verdicts.OfError(a.code, "")
 		return o
 	}
-	if a.value == nil {
+	if a.result == nil {
 		return outcome.Undefined
 	}
-	result, err := ast.JSON(a.value)
-	switch {
-	case err != nil:
-		return outcome.Neither
-	case d.path == outcome.Query:
+	result := util.MustUnmarshalJSON(a.result)
+	if d.path == outcome.Query {
 		return verdicts.OfQuery(result)
 	}
 	return w.verdicts.Of(d.path).Outcome(result)

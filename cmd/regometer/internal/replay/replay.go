@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -253,16 +254,17 @@ type finding struct {
 // that of the other policy. The two policies take turns in going first.
 func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 	var input ast.Value // nil without an input in the log
-	before, err := d.logged()
-	if err == nil && d.input != nil {
+	var err error
+	if d.input != nil {
 		input, err = ast.ValueFromReader(bytes.NewReader(d.input))
 	}
 	switch {
 	case d.partial:
 		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
-	case err != nil:
+	case err != nil, d.result != nil && !json.Valid(d.result):
 		return finding{verdict: notRepeatable, kind: "an input or a result that is no JSON"}
 	}
+	before := d.logged()
 	turn := func(number uint64) {
 		if w.old != nil && d.hash%2 == number {
 			before = w.old.evaluate(ctx, d, input)
