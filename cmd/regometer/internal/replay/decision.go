@@ -6,6 +6,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -20,24 +21,16 @@ import (
 // evaluation is the timer that a replay measures again.
 const evaluation = "timer_rego_query_eval_ns"
 
-// A decision is an event of a log, with all that an evaluation needs.
+// A decision is an event of a log.
 type decision struct {
+	*logread.Event // while it is replayed
+
+	text  []byte              // of the event, and a line break
 	place func() report.Place // when the log has been read
-	id    string
-	path  string // outcome.Query for an ad-hoc query
-	query string
-	hash  uint64  // decides which decisions a sample keeps
-	of    float64 // the decisions of the log for which this one stands
-
-	time    int64
-	outcome outcome.Outcome
-	code    string // of the error
-	took    int64  // ns: the logged evaluation, or 0
-
-	input, result, cache, labels, revisions []byte
-	masked                                  []byte // the pointers to what a mask policy has hidden
-	partial                                 bool   // a partial evaluation
-	size                                    int    // bytes, about
+	hash  uint64              // decides which decisions a sample keeps
+	of    float64             // the decisions of the log for which this one stands
+	time  int64               // of the event, which its text may lack
+	took  int64               // ns: the logged evaluation, or 0
 }
 
 // durationOf returns the logged duration of an event's evaluation, or 0.
@@ -52,23 +45,21 @@ func durationOf(e *logread.Event, key func(metric int32) string) int64 {
 
 // newDecision copies an event.
 func newDecision(e *logread.Event, took int64, place func() report.Place) *decision {
-	d := &decision{place: place, path: string(e.Path), hash: hashOf(e), of: 1, time: e.Time, outcome: e.Outcome, code: e.Code, took: took, size: 300 + len(e.Path)}
-	keep := func(text []byte) []byte {
-		d.size += len(text)
-		return bytes.Clone(text)
-	}
-	if query := logread.Field(e.Text, "query"); query != nil {
-		d.query = string(keep(logread.Meaning(query)))
-	}
-	d.id, d.input, d.result, d.cache, d.labels = string(keep(e.DecisionID)), keep(e.Input), keep(e.Result), keep(e.Cache), keep(e.Labels)
-	d.revisions, d.masked = keep(e.BundleRevisions()), keep(bytes.Join([][]byte{e.Erased, e.Masked}, nil))
-	d.partial = bytes.Contains(logread.Field(logread.Field(e.Text, "custom"), "type"), []byte("compile"))
-	return d
+	return &decision{text: slices.Concat(e.Text, []byte{'\n'}), place: place, hash: hashOf(e), of: 1, time: e.Time, took: took}
 }
+
+// size returns the memory of the decision in a sample, in bytes.
+func (d *decision) size() int { return 300 + len(d.text) }
+
+// isQuery reports whether the decision is an ad-hoc query, which has no path.
+func (d *decision) isQuery() bool { return string(d.Path) == outcome.Query }
 
 // hides reports whether a mask policy has hidden a field of the event, or a part
 // of it.
-func (d *decision) hides(field string) bool { return bytes.Contains(d.masked, []byte(`"/`+field)) }
+func (d *decision) hides(field string) bool {
+	pointer := []byte(`"/` + field)
+	return bytes.Contains(d.Erased, pointer) || bytes.Contains(d.Masked, pointer)
+}
 
 // hashOf returns a hash of an event's id and time.
 func hashOf(e *logread.Event) uint64 { return report.Hash(uint64(e.Time), e.DecisionID) }

@@ -69,7 +69,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	if err != nil {
 		return answer{code: codeOf(err)}
 	}
-	answers, err := parseCache(d.cache)
+	answers, err := parseCache(d.Cache)
 	if err != nil {
 		return answer{code: codeOf(err)}
 	}
@@ -85,8 +85,8 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 		rego.EvalParsedInput(input), rego.EvalMetrics(m), rego.EvalNDBuiltinCache(answers),
 		rego.EvalInterQueryBuiltinValueCache(e.values), rego.EvalBuiltinErrorList(&failures),
 	}
-	if d.time != logread.NoTime {
-		options = append(options, rego.EvalTime(time.Unix(0, d.time)))
+	if d.Time != logread.NoTime {
+		options = append(options, rego.EvalTime(time.Unix(0, d.Time)))
 	}
 	for _, t := range tracers {
 		options = append(options, rego.EvalQueryTracer(t))
@@ -139,7 +139,7 @@ func resultOf(d *decision, results rego.ResultSet) ([]byte, error) {
 	switch {
 	case len(results) == 0:
 		return nil, nil
-	case d.path != outcome.Query:
+	case !d.isQuery():
 		return json.Marshal(results[0].Expressions[0].Value)
 	}
 	bindings := make([]rego.Vars, len(results))
@@ -151,16 +151,20 @@ func resultOf(d *decision, results rego.ResultSet) ([]byte, error) {
 
 // prepared returns the compiled query of a decision.
 func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, error) {
-	key := d.path + " " + d.query
+	query := ""
+	if d.isQuery() {
+		query = string(logread.Meaning(logread.Field(d.Text, "query")))
+	}
+	key := string(d.Path) + " " + query
 	labels := map[string]any{}
 	if e.asksRuntime {
-		key += " " + string(d.labels)
-		_ = util.UnmarshalJSON(d.labels, &labels) // what is no object has no labels
+		key += " " + string(d.Labels)
+		_ = util.UnmarshalJSON(d.Labels, &labels) // what is no object has no labels
 	}
 	if q, ok := e.queries.Get(key); ok {
 		return q, nil
 	}
-	body, err := queryOf(d)
+	body, err := queryOf(d, query)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +209,13 @@ func (p *Policy) lacks(ctx context.Context, query ast.Body) string {
 }
 
 // queryOf returns the query of a decision.
-func queryOf(d *decision) (ast.Body, error) {
-	if d.path == outcome.Query {
-		return ast.ParseBody(d.query)
+func queryOf(d *decision, query string) (ast.Body, error) {
+	if d.isQuery() {
+		return ast.ParseBody(query)
 	}
 	ref := ast.DefaultRootRef.Copy()
 	// The segments of a path are those of a URL.
-	for _, name := range strings.FieldsFunc(strings.TrimPrefix(d.path, outcome.AllData), func(r rune) bool { return r == '/' }) {
+	for _, name := range strings.FieldsFunc(strings.TrimPrefix(string(d.Path), outcome.AllData), func(r rune) bool { return r == '/' }) {
 		if plain, err := url.PathUnescape(name); err == nil {
 			name = plain
 		}

@@ -53,7 +53,7 @@ func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) 
 		return notRepeatable, refused + unlogged
 	case before.code == a.code && isSame(before.result, a.result), a.code == otherError && before.code != "", before.code == otherError && a.code != "":
 		return equal, ""
-	case logged && a.failed && d.code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
+	case logged && a.failed && d.Code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
 		return equal, ""
 	case d.hides("input"):
 		return apart, "a masked input"
@@ -65,18 +65,18 @@ func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) 
 		return changed, changeOf(w.outcomeOf(d, before), w.outcomeOf(d, a))
 	case clock != "":
 		return apart, clock + unlogged
-	case d.outcome == outcome.Cancelled:
+	case d.Outcome == outcome.Cancelled:
 		return notRepeatable, "the client left"
 	case a.code != "":
 		return notRepeatable, "an error that the log lacks: " + a.code
 	case before.code != "":
 		return notRepeatable, "an error that the policy lacks"
-	case d.input == nil:
+	case d.Input == nil:
 		return notRepeatable, "no input in the log"
 	case a.lacks != "":
 		return notRepeatable, a.lacks
 	}
-	return changed, changeOf(d.outcome, w.outcomeOf(d, a))
+	return changed, changeOf(d.Outcome, w.outcomeOf(d, a))
 }
 
 // isSame reports whether two texts of JSON have the same value, or both are
@@ -93,13 +93,13 @@ func isSame(a, b []byte) bool {
 // logged returns the answer in the log.
 func (d *decision) logged() (a answer) {
 	switch {
-	case d.outcome == outcome.Failed:
-		a.code = cmp.Or(d.code, otherError)
-	case d.outcome == outcome.Cancelled:
+	case d.Outcome == outcome.Failed:
+		a.code = cmp.Or(d.Code, otherError)
+	case d.Outcome == outcome.Cancelled:
 		a.code = topdown.CancelErr
-	case d.result == nil || d.outcome == outcome.Undefined || bytes.Equal(d.result, []byte("null")) && d.path == outcome.Query:
+	case d.Result == nil || d.Outcome == outcome.Undefined || bytes.Equal(d.Result, []byte("null")) && d.isQuery():
 	default:
-		a.result = d.result
+		a.result = d.Result
 	}
 	return a
 }
@@ -114,10 +114,10 @@ func (w *worker) outcomeOf(d *decision, a *answer) outcome.Outcome {
 		return outcome.Undefined
 	}
 	result := util.MustUnmarshalJSON(a.result)
-	if d.path == outcome.Query {
+	if d.isQuery() {
 		return verdicts.OfQuery(result)
 	}
-	return w.verdicts.Of(d.path).Outcome(result)
+	return w.verdicts.Of(string(d.Path)).Outcome(result)
 }
 
 // changeOf returns the kind of a change.

@@ -226,17 +226,8 @@ func (s *server) Evaluate(b Batch, results *[len(verdictNames)]uint64) error {
 	watched, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go watchMemory(watched, s.limit, func() { s.ended <- fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20) })
-	reader := logread.NewReader(logread.Options{
-		Metric:  func([]byte) int32 { return 0 },
-		Problem: func(logread.Problem, int64) {}, // the collector counts them
-		Event: func(e *logread.Event) {
-			d := newDecision(e, 0, nil)
-			d.of = b.Of
-			results[s.replay(s.ctx, d).verdict]++
-		},
-	})
 	for _, e := range b.Events {
-		reader.Read(append(e.Text, '\n'))
+		s.replay(s.ctx, &decision{text: append(e.Text, '\n'), of: b.Of, time: logread.NoTime}, func(f finding) { results[f.verdict]++ })
 	}
 	return nil
 }

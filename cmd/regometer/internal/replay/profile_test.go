@@ -42,6 +42,11 @@ func slow() string {
 	return b.String()
 }
 
+// of returns a decision of a path.
+func of(path string) *decision {
+	return &decision{Event: &logread.Event{Path: []byte(path), Time: logread.NoTime}}
+}
+
 // The slow line is first, the times of rules add up, and what no decision reaches
 // is named.
 func TestSlowLine(t *testing.T) {
@@ -108,7 +113,7 @@ func TestCounts(t *testing.T) {
 		if !ok || strings.Contains(path, "?") {
 			continue
 		}
-		d := &decision{path: path, time: logread.NoTime, of: 1}
+		d := of(path)
 		var input ast.Value
 		if body != "" {
 			if term := ast.MustParseTerm(body).Value.(ast.Object).Get(ast.StringTerm("input")); term != nil {
@@ -176,7 +181,7 @@ small(x) if x < 3
 main if odd with input.a as 1`))
 	tr := newTracer(p)
 	tr.begin("p/main", 1)
-	a := newEvaluator(p, 1<<40).evaluate(t.Context(), &decision{path: "p/main", time: logread.NoTime}, nil, tr)
+	a := newEvaluator(p, 1<<40).evaluate(t.Context(), of("p/main"), nil, tr)
 	tr.end(a.took, a.took)
 	counts := map[string]float64{}
 	profileOf(tr).walk(func(path string, l *line, _ float64) {
@@ -206,7 +211,7 @@ func TestManyWays(t *testing.T) {
 	tr.frames = maxFrames - 3
 	for i := range 5 {
 		tr.begin(fmt.Sprint("p/", i), 1)
-		a := e.evaluate(t.Context(), &decision{path: "p/a", time: logread.NoTime}, ast.MustParseTerm(`{"x": 1}`).Value, tr)
+		a := e.evaluate(t.Context(), of("p/a"), ast.MustParseTerm(`{"x": 1}`).Value, tr)
 		tr.end(a.took, a.took)
 	}
 	x := profileOf(tr)
@@ -258,12 +263,12 @@ func BenchmarkTracer(b *testing.B) {
 		{"comprehension", comprehension, "p/main", `{"n": 8}`},
 	} {
 		p := loaded(c.policy)
-		d, input, mine := &decision{path: c.path, time: logread.NoTime, of: 1}, ast.MustParseTerm(c.input).Value, newTracer(p)
+		d, input, mine := of(c.path), ast.MustParseTerm(c.input).Value, newTracer(p)
 		for name, tracers := range map[string][]topdown.QueryTracer{"none": nil, "regometer": {mine}, "opa": {profiler.New()}, "idle": {idle{}}} {
 			b.Run("case="+c.name+"/tracer="+name, func(b *testing.B) {
 				e := newEvaluator(p, 1<<40)
 				for b.Loop() {
-					mine.begin(d.path, 1)
+					mine.begin(c.path, 1)
 					a := e.evaluate(b.Context(), d, input, tracers...)
 					mine.end(a.took, a.took)
 				}

@@ -110,9 +110,11 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		tracers = append(tracers, w.tracer)
 		workers.Go(func() {
 			for d := range decisions {
-				if f := w.replay(ctx, d); ctx.Err() == nil {
-					r.add(d, f)
-				}
+				w.replay(ctx, d, func(f finding) {
+					if ctx.Err() == nil {
+						r.add(d, f)
+					}
+				})
 			}
 		})
 	}
@@ -175,7 +177,7 @@ const maxPaths = 10_000
 func (r *Report) add(d *decision, f finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	path := d.path
+	path := string(d.Path)
 	if r.paths[path] == nil && len(r.paths) >= maxPaths {
 		path = rollup.Other
 	}
@@ -186,13 +188,13 @@ func (r *Report) add(d *decision, f finding) {
 	r.Results.add(d, f)
 	p.Results.add(d, f)
 	if f.verdict != equal {
-		x := Example{Kind: f.kind, ID: d.id, hash: d.hash, place: d.place}
+		x := Example{Kind: f.kind, ID: string(d.DecisionID), hash: d.hash, place: d.place}
 		if r.options.Inputs {
-			x.Input = string(d.input)
+			x.Input = string(d.Input)
 		}
 		p.example(x)
 	}
-	if r.options.Policy.isOther(d.revisions) {
+	if r.options.Policy.isOther(d.BundleRevisions()) {
 		r.OtherRevision++
 	}
 	if f.took > 0 {
@@ -231,10 +233,18 @@ type worker struct {
 	old      *evaluator // of the other policy, or nil
 	verdicts *verdicts.Set
 	tracer   *tracer
+	reader   *logread.Reader
+	event    func(*logread.Event) // gets what the reader reads
 }
 
 func newWorker(o *Options) *worker {
 	w := &worker{evaluator: newEvaluator(o.Policy, o.Timeout), verdicts: o.Read.Verdicts, tracer: newTracer(o.Policy)}
+	w.reader = logread.NewReader(logread.Options{
+		Metric:   func([]byte) int32 { return 0 },
+		Problem:  func(logread.Problem, int64) {}, // whoever has read the log before counts them
+		Event:    func(e *logread.Event) { w.event(e) },
+		Verdicts: w.verdicts,
+	})
 	if o.Against != nil {
 		w.old = newEvaluator(o.Against, o.Timeout)
 	}
@@ -250,18 +260,29 @@ type finding struct {
 	took, before time.Duration
 }
 
-// replay evaluates a decision, and compares the result with the log's, or with
+// replay evaluates a decision, and calls done while it has its event.
+func (w *worker) replay(ctx context.Context, d *decision, done func(finding)) {
+	w.event = func(e *logread.Event) {
+		e.Time = max(e.Time, d.time)
+		d.Event = e
+		done(w.find(ctx, d))
+		d.Event = nil
+	}
+	w.reader.Read(d.text)
+}
+
+// find evaluates a decision, and compares the result with the log's, or with
 // that of the other policy. The two policies take turns in going first.
-func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
+func (w *worker) find(ctx context.Context, d *decision) (f finding) {
 	var input ast.Value // nil without an input in the log
 	var err error
-	if d.input != nil {
-		input, err = ast.ValueFromReader(bytes.NewReader(d.input))
+	if d.Input != nil {
+		input, err = ast.ValueFromReader(bytes.NewReader(d.Input))
 	}
 	switch {
-	case d.partial:
+	case bytes.Contains(logread.Field(logread.Field(d.Text, "custom"), "type"), []byte("compile")):
 		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
-	case err != nil, d.result != nil && !json.Valid(d.result):
+	case err != nil, d.Result != nil && !json.Valid(d.Result):
 		return finding{verdict: notRepeatable, kind: "an input or a result that is no JSON"}
 	}
 	before := d.logged()
@@ -276,7 +297,7 @@ func (w *worker) replay(ctx context.Context, d *decision) (f finding) {
 	f.verdict, f.kind = w.judge(d, &before, &a)
 	if ctx.Err() == nil && a.took > 0 && (a.code != "" || a.lacks != lacksPath) {
 		f.took, f.before = a.took, before.took
-		w.tracer.begin(d.path, d.of)
+		w.tracer.begin(string(d.Path), d.of)
 		w.tracer.end(w.evaluate(ctx, d, input, w.tracer).took, a.took)
 	}
 	return f

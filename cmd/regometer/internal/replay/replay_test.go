@@ -22,6 +22,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/config"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
+	"github.com/regometer/regometer/internal/verdicts"
 )
 
 // everything has an example of each part of Rego that a log must tell enough
@@ -184,13 +185,13 @@ func event(id int, path, rest string) string {
 // code.
 func TestEnvoy(t *testing.T) {
 	t.Parallel()
-	p := loaded(lay(t, "p.rego", "package envoy.authz\nallow := {\"allowed\": input.attributes.request.http.method == \"GET\"}\nfails := input.list[_]"))
+	p := loaded(lay(t, "p.rego", "package envoy.authz\nallow := {\"allowed\": input.attributes.request.http.method == \"GET\"}\nfails := input.list[_]\nyear := time.date(time.now_ns())[0]"))
 	const input = `"input":{"attributes":{"request":{"http":{"method":"GET"}}}},"result":{"allowed":true}`
 	log := `{"decision_id":"1","labels":{},"query":"data.envoy.authz.allow",` + input + "}\n" +
 		`{"decision_id":"3","batch_decision_id":"b","labels":{},"path":"envoy/authz/allow",` + input + "}\n" +
-		`{"log":"{\"msg\":\"Decision Log\",` + strings.ReplaceAll(`"decision_id":"2","labels":{},"path":"envoy/authz/allow",`+input, `"`, `\"`) + `}\n","stream":"stderr"}` + "\n" +
+		`{"log":"{\"msg\":\"Decision Log\",` + strings.ReplaceAll(`"decision_id":"2","labels":{},"path":"envoy/authz/year","input":{},"result":2021`, `"`, `\"`) + `}\n","stream":"stderr","time":"2021-02-03T04:05:06Z"}` + "\n" +
 		event(4, "envoy/authz/fails", `"input":{"list":[1,2]},"error":{"message":"x"}`) + event(5, "envoy/authz/fails", `"error":{"code":"x"},"nd_builtin_cache":{"gone":1}`)
-	if got := results(replayed(t, log, Options{Policy: p})); !slices.Equal(got, []string{"envoy/authz/allow: 3 of 3 equal", "envoy/authz/fails: 2 of 2 equal"}) {
+	if got := results(replayed(t, log, Options{Policy: p})); !slices.Equal(got, []string{"envoy/authz/allow: 2 of 2 equal", "envoy/authz/fails: 2 of 2 equal", "envoy/authz/year: 1 of 1 equal"}) {
 		t.Error(got)
 	}
 }
@@ -205,12 +206,14 @@ endless := count([x | some x in numbers.range(1, 100000); some y in numbers.rang
 conflict := input.list[_]
 evaluation := {"decision": allow}
 small if input.n < data.limits[input.kind]
-size := 1`))
+size := "no"`))
 	for _, c := range []struct{ path, rest, want string }{
 		{"p/allow", `"input":{"user":"bob"},"result":true`, toDenied},
 		{"p/allow", `"input":{"user":"alice"},"result":false`, toAllowed},
 		{"p/evaluation", `"input":{"user":"bob"},"result":{"decision":true}`, toDenied},
 		{"p/size", `"input":{},"result":2`, toOther},
+		{"p/size", `"input":{},"result":"yes"`, toDenied}, // by --outcome
+		{"p/size", `"input":{},"result":{"x":[01]}`, "an input or a result that is no JSON"},
 		{"p/size", `"input":{}`, toOther},
 		{"p/small", `"input":{"n":1,"kind":"a"},"result":true`, "data.limits, which the policy lacks"},
 		{"p/endless", `"input":{},"result":2`, "longer than --timeout"},
@@ -225,7 +228,9 @@ size := 1`))
 		{"p/allow", `"input":{},"result":{},"custom":{"type":"open-policy-agent/compile"}`, "a partial evaluation"},
 		{"p/size", `"input":{},"result":2,"nd_builtin_cache":{"gone":1}`, "an error that the log lacks: other"},
 	} {
-		r := replayed(t, event(1, "none", `"result":true`)+strings.ReplaceAll(event(7, c.path, c.rest), `\\\\\"`, `\"`), Options{Policy: p, Timeout: time.Second, All: true})
+		o := Options{Policy: p, Timeout: time.Second, All: true}
+		o.Read.Verdicts = must(verdicts.New(map[string]string{"p/size": `result == "yes"`}))
+		r := replayed(t, event(1, "none", `"result":true`)+strings.ReplaceAll(event(7, c.path, c.rest), `\\\\\"`, `\"`), o)
 		x := r.Paths[slices.IndexFunc(r.Paths, func(p *Path) bool { return p.Path != "none" })].Examples
 		if len(x) != 1 || x[0].Kind != c.want || x[0].ID != "7" || x[0].Place.Line != 2 || !strings.HasSuffix(x[0].Place.File, "log") {
 			t.Errorf("%s %s: got %+v, want %s", c.path, c.rest, x, c.want)

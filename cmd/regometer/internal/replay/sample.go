@@ -56,7 +56,7 @@ func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) fu
 	d := newDecision(e, took, place(e))
 	l.kept = append(l.kept, d)
 	s.kept++
-	s.bytes += d.size
+	s.bytes += d.size()
 	if s.kept > sampleSize*5/4 || s.bytes > sampleBytes {
 		s.thin()
 	}
@@ -75,10 +75,10 @@ func (s *sample) thin() {
 				l.kept = l.kept[:limit]
 				l.last = max(1, l.kept[limit-1].hash)
 			}
-			l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return s.largest > 0 && d.size > s.largest })
+			l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return s.largest > 0 && d.size() > s.largest })
 			for _, d := range l.kept {
 				s.kept++
-				s.bytes += d.size
+				s.bytes += d.size()
 			}
 		}
 		switch {
@@ -102,6 +102,6 @@ func (s *sample) decisions() (all []*decision) {
 		}
 		all = append(all, l.kept...)
 	}
-	slices.SortFunc(all, func(a, b *decision) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(all, func(a, b *decision) int { return cmp.Compare(a.hash, b.hash) })
 	return all
 }

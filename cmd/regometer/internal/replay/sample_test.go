@@ -32,7 +32,7 @@ type logged struct {
 func sampled(all []logged) []*decision {
 	var s sample
 	for _, x := range all {
-		e := &logread.Event{DecisionID: []byte(x.id), Path: []byte(x.path), Text: []byte("{}"), Input: []byte(strings.Repeat("x", x.size))}
+		e := &logread.Event{DecisionID: []byte(x.id), Path: []byte(x.path), Text: []byte(x.id + " " + x.path + " " + strings.Repeat("x", x.size))}
 		s.add(e, x.took, func(*logread.Event) func() report.Place { return nil })
 	}
 	return s.decisions()
@@ -61,9 +61,10 @@ func TestSample(t *testing.T) {
 		got, decisions := map[string]float64{}, 0.0
 		var now []string
 		for _, d := range kept {
-			got[d.path] += d.of * float64(d.took)
+			words := strings.Fields(string(d.text))
+			got[words[1]] += d.of * float64(d.took)
 			decisions += d.of
-			now = append(now, d.id)
+			now = append(now, words[0])
 		}
 		if ids == nil {
 			ids = now
@@ -128,7 +129,7 @@ func TestSampleBytes(t *testing.T) {
 	}
 	size, kept := 0, sampled(all)
 	for _, d := range kept {
-		size += d.size
+		size += d.size()
 	}
 	if size > sampleBytes || len(kept) < 200 {
 		t.Errorf("%d decisions take %d bytes", len(kept), size)
