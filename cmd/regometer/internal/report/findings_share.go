@@ -122,7 +122,7 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 	if c.kind == shifted {
 		a, b, exact := s.outcomes(r, c, from, to)
 		in, out, sampled = a.rate(), b.rate(), !exact
-		if !c.isRaised(in, out) {
+		if !c.isRaised(in, out, c.revised) {
 			return "", ""
 		}
 		if f.Rule = c.rule + "_high"; c.timed() || f.Revision != "" {

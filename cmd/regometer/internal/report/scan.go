@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/regometer/regometer/exphist"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -121,7 +123,8 @@ func newScan(of *decisionSample, servers *servers) *scan {
 func (s *scan) setNames(a int, names *texts) {
 	numbers := make([]int32, len(names.list)) // of the names of the sample, plus 1
 	indices := map[string]int32{}             // the same of the names
-	for i, e := range s.events {
+	var counts []int
+	for _, e := range s.events {
 		number := &numbers[e.sampled.names[a]]
 		if *number == 0 {
 			text := names.list[e.sampled.names[a]]
@@ -129,12 +132,19 @@ func (s *scan) setNames(a int, names *texts) {
 				text = s.servers.labels(text)[s.servers.label]
 			}
 			if indices[text] == 0 {
-				s.values[a] = append(s.values[a], value{name: text})
+				s.values[a], counts = append(s.values[a], value{name: text}), append(counts, 0)
 				indices[text] = int32(len(s.values[a]))
 			}
 			*number = indices[text]
 		}
 		e.names[a] = *number - 1
+		counts[e.names[a]]++
+	}
+	lists := make([]int32, len(s.events))
+	for n, count := range counts {
+		s.values[a][n].events, lists = lists[:0:count], lists[count:]
+	}
+	for i, e := range s.events {
 		v := &s.values[a][e.names[a]]
 		v.events = append(v.events, int32(i))
 	}
@@ -185,10 +195,11 @@ func (s *scan) setCold() {
 	starts := map[[2]int32]*start{} // of each server with a revision
 	for _, e := range s.events {
 		key := [2]int32{e.names[ofServer], e.names[ofRevision]}
-		if starts[key] == nil {
-			starts[key] = &start{time: e.time}
-		}
 		from := starts[key]
+		if from == nil {
+			from = &start{time: e.time}
+			starts[key] = from
+		}
 		from.decisions += 1 / s.share
 		e.cold = from.time > s.events[0].time+int64(startNear) && (from.decisions <= startDecisions || e.time-from.time <= int64(startLong))
 	}
@@ -229,23 +240,32 @@ func (s *scan) setTargets() {
 
 // setOver sets the durations relative to those of the path.
 func (s *scan) setOver() {
-	known := make([][]int64, len(s.values[ofPath]))
-	for _, e := range s.events {
-		if e.took > 0 {
-			known[e.names[ofPath]] = append(known[e.names[ofPath]], e.took)
+	known := make([]*exphist.Histogram, len(s.values[ofPath])) // of the paths with enough decisions
+	for path, v := range s.values[ofPath] {
+		if len(v.events) >= scanLeast {
+			known[path] = exphist.New(groupby.Layout)
 		}
 	}
-	fast, top := make([]int64, len(known)), make([]int64, len(known))
-	for path, all := range known {
-		if len(all) >= scanLeast {
-			slices.Sort(all)
-			fast[path] = nearest(all, 0.1)
-			top[path] = max(nearest(all, topShare), topTimes*fast[path])
+	for _, e := range s.events {
+		if h := known[e.names[ofPath]]; h != nil && e.took > 0 {
+			h.Record(e.took)
+		}
+	}
+	fast, top := make([]float64, len(known)), make([]float64, len(known))
+	var all exphist.Snapshot
+	for path, h := range known {
+		if h == nil {
+			continue
+		}
+		if h.Snapshot(&all); all.Count() >= scanLeast {
+			fast[path] = all.Quantile(0.1)
+			top[path] = max(all.Quantile(topShare), topTimes*fast[path])
 		}
 	}
 	for _, e := range s.events {
 		if path := e.names[ofPath]; fast[path] > 0 && e.took > 0 {
-			e.top, e.over = e.took > top[path], math.Log(float64(e.took)/float64(fast[path]))
+			took := float64(e.took)
+			e.top, e.over = took > top[path], math.Log(took/fast[path])
 		}
 	}
 }
@@ -345,14 +365,14 @@ func (f *feature) of(e *event) int8 {
 }
 
 // isRaised reports whether the share of a feature is as much above another one as
-// that of a cluster must be.
-func (c *cluster) isRaised(share, outside float64) bool {
+// that of a cluster must be, with which a revision may begin.
+func (f *feature) isRaised(share, outside float64, revised bool) bool {
 	times := float64(rareTimes)
-	if c.revised {
+	if revised {
 		times = revisedTimes
 	}
-	rare := (c.rare || c.kind == shifted || c.kind == unfinished) && share >= outside+rarePoints && share >= times*outside
-	return rare || !c.rare && share >= outside+c.least
+	rare := (f.rare || f.kind == shifted || f.kind == unfinished) && share >= outside+rarePoints && share >= times*outside
+	return rare || !f.rare && share >= outside+f.least
 }
 
 // judges reports whether a subject is of interest at all times. Paths, clients and

@@ -261,10 +261,10 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 			price += endPrice
 		}
 		out := total.minus(in)
-		c := cluster{feature: m.feature, target: t, revised: revised, begins: begins, ends: ends, first: from, last: to, in: in, out: out, price: price}
-		if out.all < scanLeast || !c.isRaised(in.rate(), out.rate()) {
+		if out.all < scanLeast || !m.isRaised(in.rate(), out.rate(), revised) {
 			return
 		}
+		c := cluster{feature: m.feature, target: t, revised: revised, begins: begins, ends: ends, first: from, last: to, in: in, out: out, price: price}
 		c.score = m.ratio(in, total) - price
 		c.rank = max(c.score, m.ratio(in, base)-price)
 		switch {
