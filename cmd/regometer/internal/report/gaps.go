@@ -228,7 +228,7 @@ const (
 // NotRun returns the rules that did not run. Each has one reason.
 func (r *Report) NotRun() (all []NotRun) {
 	g, decisions := &r.Inputs.Gaps, int64(r.Total.Decisions)
-	var known []string
+	var known needs
 	for _, lack := range []struct {
 		is     bool
 		needs  needs
@@ -243,12 +243,12 @@ func (r *Report) NotRun() (all []NotRun) {
 	} {
 		n := NotRun{Reason: lack.reason}
 		for _, rule := range rules {
-			if lack.is && decisions > 0 && rule.needs&lack.needs != 0 && !slices.Contains(known, rule.name) {
+			if lack.is && decisions > 0 && rule.needs&lack.needs != 0 && rule.needs&known == 0 {
 				n.Rules = append(n.Rules, rule.name)
 			}
 		}
 		if n.Rules != nil {
-			all, known = append(all, n), append(known, n.Rules...)
+			all, known = append(all, n), known|lack.needs
 		}
 	}
 	return all

@@ -69,8 +69,7 @@ func jsonTime(ns int64) *string {
 	if ns == logread.NoTime {
 		return nil
 	}
-	at := text.Time(ns, time.RFC3339Nano)
-	return &at
+	return new(text.Time(ns, time.RFC3339Nano))
 }
 
 // stageFigures are the figures of a stage, in ns but for the numbers of timers.

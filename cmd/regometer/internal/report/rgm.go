@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -142,11 +141,8 @@ func (s *savedHead) restore() (*Data, error) {
 		return nil, err
 	}
 	x := newData(&Options{By: s.By})
-	x.interrupted, x.inputs, x.largest = s.Interrupted, s.Inputs, s.Largest
-	x.inputs.Problems, x.inputs.Repeats = nil, Repeats{}
-	for _, p := range s.Inputs.Problems {
-		x.inputs.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
-	}
+	x.interrupted, x.largest = s.Interrupted, s.Largest
+	x.inputs.merge(&s.Inputs)
 	tables := x.tables()
 	for i, t := range tables {
 		if len(s.Tables) != len(tables) || s.Tables[i].Table != t.name {
@@ -164,12 +160,12 @@ func (s *savedHead) restore() (*Data, error) {
 
 // insert adds a group with a slice of time.
 func (x *Data) insert(line *savedSlice) error {
-	tables := x.tables()
-	i := slices.IndexFunc(tables, func(t table) bool { return t.name == line.Table })
-	if i < 0 {
-		return fmt.Errorf("there is no table %.80q", line.Table)
+	for _, t := range x.tables() {
+		if t.name == line.Table {
+			return t.Insert(&line.Group)
+		}
 	}
-	return tables[i].Insert(&line.Group)
+	return fmt.Errorf("there is no table %.80q", line.Table)
 }
 
 func writeDurations(enc *jsontext.Encoder, d *exphist.Snapshot) error {
