@@ -124,7 +124,8 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 	// groups together may need too much memory.
 	b := budget{error: contrast.Error}
 	for _, at := range both {
-		for _, p := range c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1])) {
+		rows, _ := c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1]))
+		for _, p := range rows {
 			for i, ch := range p.Changes {
 				if p.enough(ch.Name) {
 					b.add(p.count(), p.tests[i](0).P)
@@ -135,7 +136,9 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 	b.discover()
 	c.Intervals = len(b.tests)
 	for _, at := range both {
-		for i, p := range c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1])) {
+		rows, only := c.pairs(before.Groups.At(at[0]), after.Groups.At(at[1]))
+		c.Only = append(c.Only, only...)
+		for i, p := range rows {
 			if p.judge(b.alpha(p.count())); i == 0 {
 				c.Decisions = append(c.Decisions, p.Row)
 			} else {
@@ -143,6 +146,7 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 			}
 		}
 	}
+	slices.SortFunc(c.Only, func(a, b Only) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Stage, b.Stage)) })
 	for _, rows := range [][]Row{c.Decisions, c.Stages} {
 		slices.SortFunc(rows, func(a, b Row) int {
 			return cmp.Or(
@@ -155,7 +159,7 @@ func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison
 }
 
 // match returns the indices of the groups that are in both reports, by key. It
-// sets c.Only to the others.
+// adds the others to c.Only.
 func (c *Comparison) match(before, after *report.Report) (both [][2]int) {
 	places := map[string][2]int{} // plus 1
 	for side, r := range []*report.Report{before, after} {
@@ -173,27 +177,9 @@ func (c *Comparison) match(before, after *report.Report) (both [][2]int) {
 			c.Only = append(c.Only, Only{Key: key, After: after.Groups.Sum(k).Decisions})
 		default:
 			both = append(both, [2]int{i, k})
-			c.matchStages(before.Groups.Sum(i), after.Groups.Sum(k))
 		}
 	}
 	return both
-}
-
-// matchStages adds the stages that only one side of a group has to c.Only.
-func (c *Comparison) matchStages(before, after *report.Group) {
-	counts := map[string][2]uint64{}
-	for side, g := range []*report.Group{before, after} {
-		for i := range g.Stages {
-			n := counts[g.Stages[i].Name]
-			n[side] = g.Stages[i].Durations.Count()
-			counts[g.Stages[i].Name] = n
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if n := counts[name]; (n[0] == 0) != (n[1] == 0) {
-			c.Only = append(c.Only, Only{before.Key, name, n[0], n[1]})
-		}
-	}
 }
 
 // pair is a row with the tests of its changes.
@@ -203,20 +189,28 @@ type pair struct {
 }
 
 // pairs returns the outcomes of a group, and then its stages that both reports
-// have.
-func (c *Comparison) pairs(before, after *report.Group) []*pair {
-	all := []*pair{c.outcomes(before, after)}
-	for i := range before.Stages {
-		b, a := &before.Stages[i], report.Stage(after.Stages, before.Stages[i].Name)
-		if b.Durations.Count() == 0 || a.Durations.Count() == 0 {
-			continue
+// have. It also returns the stages that only one report has.
+func (c *Comparison) pairs(before, after *report.Group) (both []*pair, only []Only) {
+	both = append(both, c.outcomes(before, after))
+	var names []string
+	for _, g := range []*report.Group{before, after} {
+		for i := range g.Stages {
+			names = append(names, g.Stages[i].Name)
 		}
-		p := c.stage(before, after, b.Name)
-		grown := float64(a.Durations.Count()) / float64(b.Durations.Count())
-		p.Impact = math.Round(report.Float(a.Self) - grown*report.Float(b.Self))
-		all = append(all, p)
 	}
-	return all
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		b, a := report.Stage(before.Stages, name), report.Stage(after.Stages, name)
+		switch n, m := b.Durations.Count(), a.Durations.Count(); {
+		case n > 0 && m > 0:
+			p := c.stage(before, after, name)
+			p.Impact = math.Round(report.Float(a.Self) - float64(m)/float64(n)*report.Float(b.Self))
+			both = append(both, p)
+		case n+m > 0:
+			only = append(only, Only{before.Key, name, n, m})
+		}
+	}
+	return both, only
 }
 
 // pairOf returns a row, and what the slices of time of its two sides have.
