@@ -52,16 +52,6 @@ func Stage(stages []groupby.Stage, name string) *groupby.Stage {
 	return new(groupby.Stage)
 }
 
-// counter returns the total of the counter with a name, or 0.
-func counter(counters []groupby.Counter, name string) groupby.Sum {
-	for _, c := range counters {
-		if c.Name == name {
-			return c.Total
-		}
-	}
-	return groupby.Sum{}
-}
-
 // The stages and counters that findings and tables look at.
 const (
 	handlerStage    = "server_handler"
@@ -78,13 +68,15 @@ const (
 // compiled in its cache. It returns false if the decisions are not those of a
 // server, or if none has a query to compile.
 func queryCacheHits(g *groupby.Group) (float64, bool) {
-	hits := counter(g.Counters, queryHits)
+	hits := 0.0
+	for _, c := range g.Counters {
+		if c.Name == queryHits {
+			hits = Float(c.Total)
+		}
+	}
 	compiled := Stage(g.Stages, compileStage).Durations.Count()
 	ofServer := Stage(g.Stages, handlerStage).Durations.Count() > 0
-	if hits == (groupby.Sum{}) && (compiled == 0 || !ofServer) {
-		return 0, false
-	}
-	return Float(hits) / (Float(hits) + float64(compiled)), true
+	return hits / max(1, hits+float64(compiled)), hits > 0 || compiled > 0 && ofServer
 }
 
 // wholes are the stages that contain a whole decision, the outermost first.

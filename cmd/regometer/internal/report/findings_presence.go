@@ -39,12 +39,12 @@ const (
 	gapTimes  = 10        // the gap divided by the longest of the other gaps
 )
 
-// newFinding returns a finding about times, with a command that shows the servers
-// from a time on.
-func (r *Report) newFinding(rule string, from, to int64, since time.Time, figures map[string]float64, format string, args ...any) (f Finding) {
+// newFinding returns a finding about times, with a command that groups the
+// decisions from a time on.
+func (r *Report) newFinding(rule string, from, to int64, by string, since time.Time, figures map[string]float64, format string, args ...any) (f Finding) {
 	f = Finding{Rule: rule, Figures: figures, Text: fmt.Sprintf(format, args...)}
 	f.setTimes(from, to)
-	r.suggest(&f, r.servers.by(), nil, since, time.Time{})
+	r.suggest(&f, by, nil, since, time.Time{})
 	return f
 }
 
@@ -83,7 +83,7 @@ func (s *scan) findMissing(r *Report) (f Finding) {
 		return f
 	}
 	x := missing[0]
-	f = r.newFinding("server_missing", x.Last, r.To, time.Time{}, map[string]float64{"servers": float64(len(missing)), "decisions": float64(x.Decisions())},
+	f = r.newFinding("server_missing", x.Last, r.To, r.servers.by(), time.Time{}, map[string]float64{"servers": float64(len(missing)), "decisions": float64(x.Decisions())},
 		"%s of %s had no decision from %s UTC to the end of the log, and no other server began then: %s. "+whyNone+" If fewer servers are needed, nothing is wrong.",
 		text.Plural(len(missing), "server"), text.Count(len(list)), at(x.Last), listed(missing, func(x Member) string {
 			return fmt.Sprintf("%s%s (last decision %s UTC)", name(x.Name), r.servers.idOf(x.Name), at(x.Last))
@@ -128,7 +128,7 @@ func clockOff(r *Report) (f Finding) {
 		if disagree || replaced || math.Abs(begin) < float64(clockLeast) {
 			continue
 		}
-		f = r.newFinding("clock_off", x.First, x.Last, time.Time{}, map[string]float64{"seconds": begin / 1e9},
+		f = r.newFinding("clock_off", x.First, x.Last, r.servers.by(), time.Time{}, map[string]float64{"seconds": begin / 1e9},
 			"The first and the last decision of server %s%s are %s %s those of all other servers, which agree. Check the clock of its machine, or else theirs.",
 			name(x.Name), r.servers.idOf(x.Name), text.LongDuration(math.Abs(begin)), map[bool]string{true: "before", false: "after"}[begin < 0])
 		f.Server = x.Name
@@ -171,7 +171,7 @@ func (s *scan) rateFell(r *Report) (f Finding) {
 			}
 		}
 		minute := float64(time.Minute) / float64(r.Width)
-		return r.newFinding("rate_fell", from, r.To, second(from), map[string]float64{"per_minute": after * minute, "per_minute_outside": before * minute},
+		return r.newFinding("rate_fell", from, r.To, r.servers.by(), second(from), map[string]float64{"per_minute": after * minute, "per_minute_outside": before * minute},
 			"From %s UTC to the end of the log, %.3g decisions came in a minute, and %.3g before. "+
 				"Find out whether clients stopped to ask, or whether a part of the log is missing.", at(from), after*minute, before*minute)
 	}
@@ -222,7 +222,7 @@ func (s *scan) findPauses(r *Report) (found []Finding) {
 		if s.share < 1 {
 			sample, figures["sample"] = " in a sample of "+text.Plural(len(s.events), "decision"), float64(len(s.events))
 		}
-		f := r.newFinding("decisions_missing", p.from, p.to, second(p.from), figures,
+		f := r.newFinding("decisions_missing", p.from, p.to, r.servers.by(), second(p.from), figures,
 			"From %s to %s UTC, for %s, there is no decision%s. All but the longest pauses are less than a tenth as long. "+whyNone,
 			at(p.from), at(p.to), text.LongDuration(float64(p.length())), sample)
 		if p.length() >= int64(pauseLong) {

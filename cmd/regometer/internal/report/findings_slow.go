@@ -186,13 +186,12 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 	if swaps > driftSwaps || len(in.all) == 0 || len(out.all) == 0 || in.quantile(0.5) < driftTimes*out.quantile(0.5) {
 		return f
 	}
-	f = Finding{Rule: "latency_drifted", Severity: Info, Figures: map[string]float64{}}
-	f.setTimes(r.From, r.To)
+	f.Figures = map[string]float64{}
 	s.compare(&f, 0.5, &in, &out)
-	f.Text = fmt.Sprintf("Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions of the same paths. "+
-		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.%s", text.Duration(f.Figures["median_outside_ns"]), text.Duration(f.Figures["median_ns"]), s.sayOfSample(f.Figures))
-	r.suggest(&f, "hour", nil, time.Time{}, time.Time{})
-	return f
+	return r.newFinding("latency_drifted", r.From, r.To, "hour", time.Time{}, f.Figures,
+		"Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions of the same paths. "+
+			"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.%s",
+		text.Duration(out.quantile(0.5)), text.Duration(in.quantile(0.5)), s.sayOfSample(f.Figures))
 }
 
 const (
@@ -233,14 +232,12 @@ func revisionSlower(r *Report) (f Finding, begin int64) {
 			continue
 		}
 		factor, begin = is/was, b.First
-		f = Finding{Rule: "revision_slower", Revision: b.Name, Figures: map[string]float64{
-			"factor": factor, "median_ns": math.Round(is), "median_outside_ns": math.Round(was), "decisions": float64(current.Count()),
-		}}
-		f.setTimes(b.First, b.Last)
-		f.Text = fmt.Sprintf("Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s (%s evaluations). "+
-			"Unless the requests changed too, go back to revision %s, and find out with `regometer replay --against` what the change made slower.",
+		f = r.newFinding("revision_slower", b.First, b.Last, "bundle", time.Time{},
+			map[string]float64{"factor": factor, "median_ns": math.Round(is), "median_outside_ns": math.Round(was), "decisions": float64(current.Count())},
+			"Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s (%s evaluations). "+
+				"Unless the requests changed too, go back to revision %s, and find out with `regometer replay --against` what the change made slower.",
 			name(b.Name), at(b.First), text.Duration(was), text.Duration(is), text.Count(current.Count()), name(a.Name))
-		r.suggest(&f, "bundle", nil, time.Time{}, time.Time{})
+		f.Revision = b.Name
 	}
 	return f, begin
 }
