@@ -20,7 +20,6 @@ import (
 func newCompareCommand() *cobra.Command {
 	var read report.Options
 	var thresholds []compare.Threshold
-	var format string
 	shown := output.Options{Suite: "regometer compare"}
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
@@ -82,7 +81,7 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 			if err != nil {
 				return err
 			}
-			if err := printResult(cmd.OutOrStdout(), format, c, shown); err != nil {
+			if err := printResult(cmd.OutOrStdout(), c, shown); err != nil {
 				return err
 			}
 			return failedChecks(cmd.ErrOrStderr(), c.Checks(nil))
@@ -97,7 +96,7 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 		return err
 	})
 	flags.BoolVar(&read.Unique, "unique", false, "count each decision once, as regometer report does")
-	addFormatFlag(cmd, &format)
+	addFormatFlag(cmd, &shown)
 	addNumberFlag(cmd, &shown.Top, "top", 20, "`number` of rows in each table; 0 for all, with all outcomes (default 20)")
 	return cmd
 }

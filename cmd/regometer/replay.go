@@ -25,8 +25,7 @@ type replayOptions struct {
 	against  []string
 	config   string
 	network  bool
-	top      int
-	format   string
+	shown    output.Options
 	files    *outputs
 	html     *outputFile
 	pprof    *outputFile
@@ -34,7 +33,7 @@ type replayOptions struct {
 }
 
 func newReplayCommand() *cobra.Command {
-	var o replayOptions
+	o := replayOptions{shown: output.Options{Suite: "regometer replay"}}
 	cmd := &cobra.Command{
 		Use:   "replay --policy FILE|FOLDER|BUNDLE FILE|FOLDER|- ...",
 		Short: "Evaluate the decisions of a log again, to see what changed and which rule takes the time",
@@ -79,12 +78,12 @@ Without --all, it evaluates a sample of up to 20,000 decisions that stands for a
 	flags.BoolVar(&o.run.Inputs, "show-input", false, "show the inputs of decisions that are not equal, which may be personal data")
 	flags.DurationVar(&o.run.Timeout, "timeout", time.Second, "longest `time` of an evaluation")
 	sizeFlag(cmd, &o.run.Memory, "memory", "end before the command needs more than this `size` of memory")
-	addFormatFlag(cmd, &o.format)
+	addFormatFlag(cmd, &o.shown)
 	flags.Func("fail-on", "exit with status 3 beyond this `threshold` of the decisions that are changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other, such as 'changed>0' or 'other>0.1%', or with --against of a quantile, such as 'p99:rego_query_eval>+20%'; may be repeated", o.run.Thresholds.Add)
 	o.files = newOutputs(cmd)
 	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page to this `file`")
 	o.pprof = o.files.flag(cmd, "pprof", "", profileKind, "also write a profile of the rules for go tool pprof to this `file`")
-	addNumberFlag(cmd, &o.top, "top", 10, "`number` of rows in each table; 0 for all (default 10)")
+	addNumberFlag(cmd, &o.shown.Top, "top", 10, "`number` of rows in each table; 0 for all (default 10)")
 	return cmd
 }
 
@@ -116,7 +115,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	if r == nil {
 		return failure
 	}
-	if err := errors.Join(o.html.write(r.WriteHTML), o.pprof.write(r.Profile.WritePprof), printResult(cmd.OutOrStdout(), o.format, r, output.Options{Top: o.top, Suite: "regometer replay"})); err != nil {
+	if err := errors.Join(o.html.write(r.WriteHTML), o.pprof.write(r.Profile.WritePprof), printResult(cmd.OutOrStdout(), r, o.shown)); err != nil {
 		return err
 	}
 	explain(cmd.ErrOrStderr(), r.Inputs)

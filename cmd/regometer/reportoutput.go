@@ -23,7 +23,6 @@ import (
 
 // reportOutput has the flags that say where a report goes.
 type reportOutput struct {
-	format     string
 	shown      output.Options
 	files      *outputs
 	html, save *outputFile
@@ -32,7 +31,7 @@ type reportOutput struct {
 func (o *reportOutput) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.shown.Suite = "regometer report"
-	addFormatFlag(cmd, &o.format)
+	addFormatFlag(cmd, &o.shown)
 	addNumberFlag(cmd, &o.shown.Top, "top", 20, "`number` of groups in the table; 0 for all (default 20)")
 	flags.Func("fail-on", "exit with status 3 if one of these `rules` has a finding or did not run, such as errors_rose, or for \"fault\" if any rule found a fault; may be repeated", func(text string) error {
 		names := strings.Split(text, ",")
@@ -56,7 +55,7 @@ func (o *reportOutput) write(stdout io.Writer, x *report.Data) (*report.Report, 
 	return r, errors.Join(
 		o.html.write(func(w io.Writer) error { return page.Write(w, r) }),
 		o.save.write(x.Save),
-		printResult(stdout, o.format, r, o.shown),
+		printResult(stdout, r, o.shown),
 	)
 }
 
@@ -73,23 +72,22 @@ func failedChecks(stderr io.Writer, checks []output.Check) (err error) {
 }
 
 // addFormatFlag adds the flag that chooses a format.
-func addFormatFlag(cmd *cobra.Command, to *string) {
-	*to = "table"
+func addFormatFlag(cmd *cobra.Command, to *output.Options) {
 	names := strings.Join(output.Formats, ", ")
 	cmd.Flags().Func("format", "`format` of the output: "+names+" (default table)", func(name string) error {
 		if !slices.Contains(output.Formats, name) {
 			return errors.New("use one of " + names)
 		}
-		*to = name
+		to.Format = name
 		return nil
 	})
 	complete(cmd, "format", cobra.ShellCompDirectiveNoFileComp, output.Formats...)
 }
 
 // printResult writes a result to standard output.
-func printResult(w io.Writer, format string, r output.Result, o output.Options) error {
+func printResult(w io.Writer, r output.Result, o output.Options) error {
 	o.Width, o.Colors = terminal(w)
-	return output.Write(w, format, r, o)
+	return output.Write(w, r, o)
 }
 
 // terminal returns the width of a table on w, and reports whether w shows

@@ -96,10 +96,10 @@ func golden(t *testing.T, name string, got []byte) {
 func TestWrite(t *testing.T) {
 	c := shown()
 	for name, write := range map[string]func(w io.Writer) error{
-		"table-120.golden": func(b io.Writer) error { return output.Write(b, "table", c, output.Options{Width: 120}) },
-		"table-top.golden": func(b io.Writer) error { return output.Write(b, "table", c, output.Options{Top: 2}) },
-		"markdown.golden":  func(b io.Writer) error { return output.Write(b, "markdown", c, output.Options{}) },
-		"junit.golden":     func(b io.Writer) error { return output.Write(b, "junit", c, output.Options{}) },
+		"table-120.golden": func(b io.Writer) error { return output.Write(b, c, output.Options{Width: 120}) },
+		"table-top.golden": func(b io.Writer) error { return output.Write(b, c, output.Options{Top: 2}) },
+		"markdown.golden":  func(b io.Writer) error { return output.Write(b, c, output.Options{Format: "markdown"}) },
+		"junit.golden":     func(b io.Writer) error { return output.Write(b, c, output.Options{Format: "junit"}) },
 		"json.golden":      func(b io.Writer) error { return c.WriteJSON(b) },
 	} {
 		var b bytes.Buffer

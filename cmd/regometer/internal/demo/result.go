@@ -51,7 +51,7 @@ func (r *result) text(o output.Options) []byte {
 	o.Top = 2
 	fmt.Fprintf(&b, "OPA %s with Regometer answered %d requests, one at a time.\n", r.opa, r.requests)
 	fmt.Fprintf(&b, "\nWHERE THE TIME WENT, by the server's decision log\n\n")
-	_ = output.Write(&b, "table", r.log, o) // fails only if b does
+	_ = output.Write(&b, r.log, o) // fails only if b does
 
 	fmt.Fprintf(&b, "\nWHICH RULES TAKE IT, by a replay of the log: %s of %s have an equal result\n\n",
 		text.Count(r.replay.Equal), text.Plural(r.replay.Decisions, "decision"))

@@ -45,6 +45,7 @@ type Section struct {
 
 // Options says how a result is written.
 type Options struct {
+	Format string   // one of Formats; "" stands for table
 	Top    int      // the number of groups or rows to show; 0 stands for all
 	Width  int      // the terminal's columns, at least 60; 0 stands for 80
 	Colors bool     // use the escape sequences of ANSI terminals
@@ -55,9 +56,9 @@ type Options struct {
 // Formats are the names of the formats.
 var Formats = []string{"github", "json", "junit", "markdown", "table"}
 
-// Write writes a result in one of its formats. The error is that of w.
-func Write(w io.Writer, format string, r Result, o Options) error {
-	switch format {
+// Write writes a result. The error is that of w.
+func Write(w io.Writer, r Result, o Options) error {
+	switch o.Format {
 	case "json":
 		return r.WriteJSON(w)
 	case "github":
@@ -67,7 +68,7 @@ func Write(w io.Writer, format string, r Result, o Options) error {
 	}
 	b := blocks{Writer: bufio.NewWriter(w)}
 	var to Writer = &terminal{b, max(cmp.Or(o.Width, 80), 60), o.Colors}
-	if format == "markdown" {
+	if o.Format == "markdown" {
 		to = &markdown{b}
 	}
 	r.Write(to, o.Top)

@@ -58,7 +58,7 @@ func TestAgainst(t *testing.T) {
 		t.Errorf("%+v", r.Times.Stages)
 	}
 	var table, markdown, all, github, junit bytes.Buffer
-	noError(output.Write(&table, "table", r, output.Options{Width: 110, Top: 5}), output.Write(&markdown, "markdown", r, output.Options{Top: 5}), r.WriteJSON(&all),
+	noError(output.Write(&table, r, output.Options{Width: 110, Top: 5}), output.Write(&markdown, r, output.Options{Format: "markdown", Top: 5}), r.WriteJSON(&all),
 		output.WriteGitHub(&github, r.Checks(nil)), output.WriteJUnit(&junit, "replay", r.Checks(nil)))
 	for _, part := range []string{"1,140 equal, 60 changed", "rego_query_eval", "p50", "data.p.unused", "sum(numbers.range(1, 3000)) > 0", "allowed-to-denied"} {
 		if !strings.Contains(table.String(), part) || !strings.Contains(markdown.String(), part) {

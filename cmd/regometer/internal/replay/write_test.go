@@ -69,7 +69,7 @@ func TestTexts(t *testing.T) {
 	r := replayed(t, strings.ReplaceAll(log, `\\x1b`, `\u001b`), Options{Policy: p, Inputs: true})
 	for _, format := range []string{"table", "markdown"} {
 		var b bytes.Buffer
-		noError(output.Write(&b, format, r, output.Options{Width: 200}))
+		noError(output.Write(&b, r, output.Options{Format: format, Width: 200}))
 		if strings.ContainsAny(b.String(), "\x1b\u009b") || !strings.Contains(b.String(), "[2J") {
 			t.Errorf("%q", b.String())
 		}
@@ -126,7 +126,7 @@ func TestNothingEvaluated(t *testing.T) {
 		event(1, "gone/allow", `"input":{},"result":true,"metrics":{"timer_rego_query_eval_ns":7000}`): "gone/allow          1      0        0      0               1       –           –    –           –",
 	} {
 		var b bytes.Buffer
-		noError(output.Write(&b, "table", replayed(t, log, Options{Policy: p}), output.Options{Width: 200}))
+		noError(output.Write(&b, replayed(t, log, Options{Policy: p}), output.Options{Width: 200}))
 		if !strings.Contains(b.String(), want) || strings.Contains(b.String(), "reached") {
 			t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 		}
@@ -150,7 +150,7 @@ func TestTracerTime(t *testing.T) {
 		for _, tracer := range []float64{0.9, 1.5} {
 			r.Profile.Tracer = tracer
 			var b bytes.Buffer
-			noError(output.Write(&b, "table", r, output.Options{Width: 200}))
+			noError(output.Write(&b, r, output.Options{Width: 200}))
 			if strings.Contains(b.String(), "1.50 times as long") != (says && tracer > 1) || strings.Contains(b.String(), "0.90 times") {
 				t.Errorf("%d decisions of a path of the policy: %s", n, b.String())
 			}

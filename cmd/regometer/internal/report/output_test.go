@@ -165,13 +165,13 @@ func sample(t testing.TB) *Report {
 func TestGolden(t *testing.T) {
 	r := sample(t)
 	golden(t, "table-80.golden", []byte(written(t, func(w io.Writer) error {
-		return output.Write(w, "table", r, output.Options{Top: 6})
+		return output.Write(w, r, output.Options{Top: 6})
 	})))
 	golden(t, "table-colors.golden", []byte(written(t, func(w io.Writer) error {
-		return output.Write(w, "table", r, output.Options{Top: 1, Colors: true})
+		return output.Write(w, r, output.Options{Top: 1, Colors: true})
 	})))
 	golden(t, "markdown.golden", []byte(written(t, func(w io.Writer) error {
-		return output.Write(w, "markdown", r, output.Options{Top: 6})
+		return output.Write(w, r, output.Options{Format: "markdown", Top: 6})
 	})))
 	golden(t, "json.golden", []byte(written(t, func(w io.Writer) error { return r.WriteJSON(w) })))
 }

@@ -19,7 +19,7 @@ import (
 
 func tableOf(t *testing.T, r *Report, o output.Options) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return output.Write(w, "table", r, o) })
+	return written(t, func(w io.Writer) error { return output.Write(w, r, o) })
 }
 
 // TestTableFits: only commands are wider than the terminal, and nothing moves
@@ -58,7 +58,7 @@ func TestTableFits(t *testing.T) {
 func TestTableOfHealthyLog(t *testing.T) {
 	r := reportOf(groupOf("rbac/allow", [6]uint64{1000}, stageOf("rego_query_eval", same(1000, 100*time.Microsecond)...)))
 	r.Findings = find(r)
-	markdown := written(t, func(w io.Writer) error { return output.Write(w, "markdown", r, output.Options{Top: 0}) })
+	markdown := written(t, func(w io.Writer) error { return output.Write(w, r, output.Options{Format: "markdown"}) })
 	for _, text := range []string{tableOf(t, r, output.Options{}), markdown} {
 		if !strings.Contains(text, "Nothing stands out") || !strings.Contains(text, "No problems.") {
 			t.Error(text)

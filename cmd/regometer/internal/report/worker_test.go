@@ -201,8 +201,8 @@ func outputs(t testing.TB, x *Data) map[string]string {
 	all := map[string]string{"saved": savedJSON(t, x), "slowest": fmt.Sprintf("%+v", r.Slowest), "findings": fmt.Sprintf("%+v", r.Findings)}
 	for form, write := range map[string]func(io.Writer) error{
 		"JSON":     func(w io.Writer) error { return r.WriteJSON(w) },
-		"Markdown": func(w io.Writer) error { return output.Write(w, "markdown", r, output.Options{Top: 0}) },
-		"table":    func(w io.Writer) error { return output.Write(w, "table", r, output.Options{Width: 200}) },
+		"Markdown": func(w io.Writer) error { return output.Write(w, r, output.Options{Format: "markdown"}) },
+		"table":    func(w io.Writer) error { return output.Write(w, r, output.Options{Width: 200}) },
 	} {
 		all[form] = written(t, write)
 	}
