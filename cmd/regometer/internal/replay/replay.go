@@ -102,7 +102,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(soft))
 	}
 	r := &Report{options: o, paths: map[string]*Path{}, logged: newDurations(), replayed: newDurations(), before: newDurations()}
-	decisions := make(chan *decision)
+	decisions := make(chan *decision, 16)
 	var tracers []*tracer
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
