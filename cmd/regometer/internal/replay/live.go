@@ -35,7 +35,8 @@ import (
 type Live struct {
 	*prometheus.CounterVec // decisions, by result
 	command                []string
-	share                  float64 // of one processor
+	share                  float64   // of one processor
+	begin                  time.Time // of what the process does
 	log                    *slog.Logger
 
 	child   atomic.Pointer[rpc.Client] // nil if there is none
@@ -82,9 +83,8 @@ func (l *Live) Run(ctx context.Context) {
 		l.mu.Lock()
 		l.end = end
 		l.mu.Unlock()
-		begin := time.Now()
 		if err := l.run(renewed); renewed.Err() == nil {
-			wait := min(time.Second+l.rest(begin), longestWait)
+			wait := min(time.Second+l.rest(), longestWait)
 			l.log.Error("The process that profiles the policy has ended. It starts again later. Counting goes on.", "error", err, "wait", wait)
 			sleep(renewed, wait)
 		}
@@ -92,9 +92,9 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// rest returns how long the process must do nothing after what it did since begin.
-func (l *Live) rest(begin time.Time) time.Duration {
-	return time.Duration(float64(time.Since(begin)) * (1/l.share - 1))
+// rest returns how long the process must do nothing after what it did last.
+func (l *Live) rest() time.Duration {
+	return time.Duration(float64(time.Since(l.begin)) * (1/l.share - 1))
 }
 
 // sleep waits until ctx ends, or for some time.
@@ -135,11 +135,10 @@ func (l *Live) run(ctx context.Context) (err error) {
 		l.offered = collect.Draw{}
 		l.mu.Unlock()
 		for events := range slices.Chunk(draw.Kept, batchSize) {
-			begin := time.Now()
 			if err := l.evaluate(child, Batch{events, float64(draw.Seen) / float64(len(draw.Kept))}); err != nil {
 				return err
 			}
-			sleep(ctx, l.rest(begin)) // The process has one thread for Go, and works only during a call.
+			sleep(ctx, l.rest()) // The process has one thread for Go, and works only during a call.
 		}
 		sleep(ctx, 100*time.Millisecond)
 	}
@@ -154,6 +153,7 @@ type Batch struct {
 
 // evaluate lets the process evaluate a batch, and counts the results.
 func (l *Live) evaluate(child *rpc.Client, b Batch) error {
+	l.begin = time.Now()
 	var results [len(verdictNames)]uint64
 	err := child.Call("Live.Evaluate", b, &results)
 	for v, n := range results {

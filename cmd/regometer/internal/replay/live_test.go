@@ -159,6 +159,23 @@ func TestLive(t *testing.T) {
 	<-ended
 }
 
+// A process that ends after a long rest starts again soon.
+func TestLiveStartsAgain(t *testing.T) {
+	dir := lay(t, "p.rego", usual)
+	t.Setenv(livePolicy, dir)
+	var log said
+	l := NewLive(0.006, slog.New(slog.NewTextHandler(&log, nil)), os.Args[0], "-test.run=^TestLiveProcess$")
+	go l.Run(t.Context())
+	until(t, "it does not start", func() bool { return l.child.Load() != nil })
+	must(0, l.child.Load().Call("Live.Evaluate", Batch{}, new([len(verdictNames)]uint64)))
+	time.Sleep(2 * time.Second)
+	noError(l.child.Load().Close())
+	until(t, "nobody notices its end", func() bool { return log.has("has ended") })
+	if log.has("wait=5m0s") { // for 1.8 seconds of work
+		t.Errorf("it waits long: %s", log.String())
+	}
+}
+
 // The token guards the profile.
 func TestLiveToken(t *testing.T) {
 	t.Parallel()
