@@ -194,7 +194,6 @@ func (x *Data) Report() *Report {
 	var s *scan
 	var scanning sync.WaitGroup
 	scanning.Go(func() {
-		x.sample.sort()
 		r.servers = *newServers(x.servers)
 		s = newScan(x.sample, &r.servers)
 		s.keysJudge = !strings.HasPrefix(r.By, "result:")

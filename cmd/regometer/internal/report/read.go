@@ -75,6 +75,7 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 			w.sum.servers.flush()
 			w.sum.clients.flush()
 			w.sum.sample.fit()
+			w.sum.sample.sort()
 		})
 	}
 	for _, in := range r.inputs {

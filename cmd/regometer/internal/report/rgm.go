@@ -208,7 +208,6 @@ func (s *savedDurations) read(dec *jsontext.Decoder, to *exphist.Snapshot) error
 
 // saveSample writes the sample with each name once.
 func (x *Data) saveSample(s *savedHead) {
-	x.sample.sort()
 	x.sample.number()
 	s.SampleLimit, s.Names = x.sample.limit, x.sample.names.list
 	for i := range x.sample.kept {
@@ -255,5 +254,6 @@ func (x *Data) readSample(s *savedHead) error {
 	}
 	x.sample.take(kept, &names)
 	x.sample.fit()
+	x.sample.sort()
 	return nil
 }

@@ -26,9 +26,9 @@ import (
 // decision's id and time decides whether it is in the sample. So the sample
 // depends neither on the order of the decisions nor on how they were merged.
 type decisionSample struct {
-	limit uint64 // decisions with a lower hash are in the sample
-	kept  []sampled
-	names texts // of kept
+	limit uint64    // decisions with a lower hash are in the sample
+	kept  []sampled // sorted, once all have been read
+	names texts     // of kept
 
 	last [sampledNames]lastName // of the decision that was added last
 }
@@ -270,28 +270,40 @@ func (s *decisionSample) number() {
 	s.take(kept, &names)
 }
 
-// merge adds the decisions of o.
+// merge adds the decisions of o. Both must be sorted.
 func (s *decisionSample) merge(o *decisionSample) {
 	if o.limit < s.limit {
 		s.thin(o.limit)
 	}
+	n := len(s.kept)
 	s.take(o.kept, &o.names)
+	others := slices.Clone(s.kept[n:])
+	for at := len(s.kept) - 1; n > 0 && len(others) > 0; at-- {
+		if last := &others[len(others)-1]; s.compare(&s.kept[n-1], last) <= 0 {
+			s.kept[at], others = *last, others[:len(others)-1]
+		} else {
+			s.kept[at], n = s.kept[n-1], n-1
+		}
+	}
+	copy(s.kept, others) // if they are left, they are the first
 	s.fit()
 }
 
 // sort sorts the decisions by time. Equal samples are then the same, but for the
 // numbers of names.
 func (s *decisionSample) sort() {
-	slices.SortFunc(s.kept, func(a, b sampled) int {
-		if a.time != b.time {
-			return cmp.Compare(a.time, b.time)
-		}
-		if c := cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
-			return c
-		}
-		if c := cmp.Or(slices.Compare(a.parts[:], b.parts[:]), cmp.Compare(a.input, b.input), cmp.Compare(a.size, b.size)); c != 0 {
-			return c
-		}
-		return slices.CompareFunc(a.names[:], b.names[:], func(a, b int32) int { return strings.Compare(s.names.list[a], s.names.list[b]) })
-	})
+	slices.SortFunc(s.kept, func(a, b sampled) int { return s.compare(&a, &b) })
+}
+
+func (s *decisionSample) compare(a, b *sampled) int {
+	if a.time != b.time {
+		return cmp.Compare(a.time, b.time)
+	}
+	if c := cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.took, b.took)); c != 0 {
+		return c
+	}
+	if c := cmp.Or(slices.Compare(a.parts[:], b.parts[:]), cmp.Compare(a.input, b.input), cmp.Compare(a.size, b.size)); c != 0 {
+		return c
+	}
+	return slices.CompareFunc(a.names[:], b.names[:], func(a, b int32) int { return strings.Compare(s.names.list[a], s.names.list[b]) })
 }

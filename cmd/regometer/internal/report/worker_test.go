@@ -296,6 +296,7 @@ func TestReadAlike(t *testing.T) {
 			if x, err = Read(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}
+			slices.Reverse(x.sample.kept) // a file may have them in any order
 			parts = append(parts, save(t, x, filepath.Join(t.TempDir(), "part")))
 		}
 		for len(parts) > 1 {
