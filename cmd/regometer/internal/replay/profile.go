@@ -21,7 +21,7 @@ import (
 // the log. Of a sample, they are estimates.
 type Profile struct {
 	Time     float64    `json:"time"`     // of all evaluations
-	Tracer   float64    `json:"tracer"`   // how many times as long a traced evaluation takes
+	Tracer   float64    `json:"tracer"`   // how many times as long a traced evaluation takes, in the median
 	Rules    []RuleTime `json:"rules"`    // definitions that were evaluated, by their own time
 	Lines    []Time     `json:"lines"`    // by time
 	Builtins []Time     `json:"builtins"` // functions, by time
@@ -79,7 +79,7 @@ func (f *frame) walk(do func(*line)) {
 
 // profileOf returns what tracers of the same policy have measured.
 func profileOf(all ...*tracer) *Profile {
-	policy, p, traced := all[0].policy, &Profile{tracers: all}, 0.0
+	policy, p, costs := all[0].policy, &Profile{tracers: all}, exphist.Snapshot{}
 	rules, lines, builtins := map[*ast.Rule]*RuleTime{}, map[Source]*Time{}, map[Source]*Time{}
 	of := func(r *ast.Rule) *RuleTime {
 		if rules[r] == nil {
@@ -89,13 +89,11 @@ func profileOf(all ...*tracer) *Profile {
 	}
 	for _, t := range all {
 		p.Time += t.others.plain
-		traced += t.others.traced
+		merge(&costs, t.costs)
 		for r, m := range t.rules {
 			of(r).Evaluated += m.evaluated
 			if m.spans != nil {
-				var s exphist.Snapshot
-				m.spans.Snapshot(&s)
-				_ = of(r).spans.Merge(&s) // both have the same layout
+				merge(&of(r).spans, m.spans)
 			}
 		}
 		delete(t.lookups, nil) // of rules that the policy lacks
@@ -121,7 +119,7 @@ func profileOf(all ...*tracer) *Profile {
 			add(builtins, Source{Name: l.builtin}, time, l.count)
 		}
 	})
-	p.Tracer = traced / max(1, p.Time)
+	p.Tracer = costs.Quantile(0.5) / costUnit
 	for _, r := range rules {
 		if r.Decisions, r.Quantiles = r.spans.Count(), quantilesOf(&r.spans); r.Decisions > 0 {
 			p.Rules = append(p.Rules, *r)
@@ -139,6 +137,13 @@ func profileOf(all ...*tracer) *Profile {
 		}
 	}
 	return p
+}
+
+// merge adds the values of a histogram of the same layout.
+func merge(to *exphist.Snapshot, h *exphist.Histogram) {
+	var s exphist.Snapshot
+	h.Snapshot(&s)
+	_ = to.Merge(&s)
 }
 
 // add adds time and evaluations to those of a place.

@@ -224,6 +224,19 @@ func TestManyWays(t *testing.T) {
 	}
 }
 
+// An evaluation that had to wait does not tell what the tracer costs.
+func TestTracerCost(t *testing.T) {
+	t.Parallel()
+	tr := newTracer(loaded(lay(t, "p.rego", usual)))
+	for _, traced := range []time.Duration{1500, 2000, 900_000} {
+		tr.begin("p/allow", 1)
+		tr.end(traced, 1000)
+	}
+	if cost := profileOf(tr).Tracer; math.Abs(cost-2) > 0.05 {
+		t.Errorf("the tracer takes %v times as long, want 2", cost)
+	}
+}
+
 // Go's tool shows the rules, and their source with the times.
 func TestPprof(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ type tracer struct {
 	frames  int
 	rules   map[*ast.Rule]*meter
 	lookups map[*ast.TreeNode]float64 // how often the index of rules was asked for a name
+	costs   *exphist.Histogram        // how many times as long each evaluation took as it was traced, in costUnit
 
 	// The evaluation.
 	query     *query
@@ -37,6 +38,8 @@ type tracer struct {
 // maxQueries limits the queries of an evaluation, of which a second has fewer.
 // Later ones count as the line before them.
 const maxFrames, maxQueries = 50_000, 4 << 20
+
+const costUnit = 1000
 
 // A query has the ways of a path. Its evaluations took some time as they were
 // traced, and another time as they were not, both in ns.
@@ -70,9 +73,13 @@ type meter struct {
 }
 
 func newTracer(p *Policy) *tracer {
-	t := &tracer{policy: p, queries: map[string]*query{}, lookups: map[*ast.TreeNode]float64{}, rules: map[*ast.Rule]*meter{}}
+	t := &tracer{policy: p, queries: map[string]*query{}, lookups: map[*ast.TreeNode]float64{}, rules: map[*ast.Rule]*meter{}, costs: newHistogram()}
 	t.others = t.queryOf("") // which no decision has
 	return t
+}
+
+func newHistogram() *exphist.Histogram {
+	return exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
 }
 
 // begin begins an evaluation of a path, which stands for some decisions.
@@ -177,13 +184,14 @@ func (t *tracer) callee(from *line, rule *ast.Rule) *frame {
 func (t *tracer) end(traced, plain time.Duration) {
 	t.pass(max(t.last, traced))
 	all := float64(max(1, t.last))
+	t.costs.Record(int64(costUnit * all / float64(max(1, plain))))
 	t.others.add(all*t.decisions, float64(plain)*t.decisions)
 	if t.query != t.others {
 		t.query.add(all*t.decisions, float64(plain)*t.decisions)
 	}
 	for _, m := range t.reached {
 		if m.spans == nil {
-			m.spans = exphist.New(exphist.Layout{Unit: exphist.Nanosecond})
+			m.spans = newHistogram()
 		}
 		m.spans.Record(int64(float64(m.took) * float64(plain) / all))
 		m.took = 0

@@ -172,7 +172,7 @@ func (r *Report) summary() (said []string) {
 	// The first evaluations fill caches, and other load may hide the tracer's cost.
 	const few = 200
 	if r.Decisions-r.Kinds[lacksPath] >= few && r.Profile.Tracer > 1 {
-		said = append(said, fmt.Sprintf("The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long.", r.Profile.Tracer))
+		said = append(said, fmt.Sprintf("The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long in the median.", r.Profile.Tracer))
 	}
 	if r.NotRepeatable > 0 && len(r.Profile.Unreached) > 0 {
 		said = append(said, "An evaluation that could not be repeated may have ended early, and the server's may have reached more rules and lines.")
