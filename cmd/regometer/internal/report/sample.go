@@ -270,14 +270,15 @@ func (s *decisionSample) number() {
 	s.take(kept, &names)
 }
 
-// merge adds the decisions of o. Both must be sorted.
+// merge adds the decisions of o, which must not be used afterwards. Both must be
+// sorted.
 func (s *decisionSample) merge(o *decisionSample) {
 	if o.limit < s.limit {
 		s.thin(o.limit)
 	}
 	n := len(s.kept)
 	s.take(o.kept, &o.names)
-	others := slices.Clone(s.kept[n:])
+	others := o.kept[:copy(o.kept, s.kept[n:])]
 	for at := len(s.kept) - 1; n > 0 && len(others) > 0; at-- {
 		if last := &others[len(others)-1]; s.compare(&s.kept[n-1], last) <= 0 {
 			s.kept[at], others = *last, others[:len(others)-1]
