@@ -63,20 +63,13 @@ func lz4Of(t *testing.T, texts ...string) []byte {
 func inputsOf(t *testing.T, content []byte) *Inputs {
 	t.Helper()
 	name := write(t, filepath.Join(t.TempDir(), "file"), string(content))
-	x, err := Read(t.Context(), Options{Inputs: []string{name}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return withoutName(&x.Report().Inputs, name)
+	return withoutName(&readAll(t, Options{Inputs: []string{name}}).Report().Inputs, name)
 }
 
 // inputsOfStdin returns the same for standard input.
 func inputsOfStdin(t *testing.T, content []byte) *Inputs {
 	t.Helper()
-	x, err := Read(t.Context(), Options{Inputs: []string{standardInput}, Stdin: bytes.NewReader(content)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := readAll(t, Options{Inputs: []string{standardInput}, Stdin: bytes.NewReader(content)})
 	return withoutName(&x.Report().Inputs, standardInput)
 }
 

@@ -89,7 +89,7 @@ func TestEachPlaces(t *testing.T) {
 	file := write(t, t.TempDir()+"/log", strings.Repeat(`{"decision_id":"1","path":"p","labels":{}}`+"\n", decisions))
 	var mu sync.Mutex
 	var places []func() Place
-	if _, err := Read(t.Context(), Options{
+	readAll(t, Options{
 		Inputs: []string{file}, Workers: 2,
 		Each: func(_ func(int32) string, place func(*logread.Event) func() Place) func(*logread.Event, [][]byte) error {
 			return func(e *logread.Event, _ [][]byte) error {
@@ -99,9 +99,7 @@ func TestEachPlaces(t *testing.T) {
 				return nil
 			}
 		},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	seen := map[Place]bool{}
 	for _, place := range places {
 		seen[place()] = true

@@ -121,11 +121,7 @@ func TestSmallFiles(t *testing.T) {
 		}
 		write(t, name, text)
 	}
-	x, err := Read(t.Context(), Options{Inputs: []string{dir}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := x.Report().Inputs
+	in := readAll(t, Options{Inputs: []string{dir}}).Report().Inputs
 	if got := problemsOf(&in); in.Decisions != files || !slices.Equal(got, want) {
 		t.Errorf("got %d decisions, problems %q, want %d, %q", in.Decisions, got, files, want)
 	}

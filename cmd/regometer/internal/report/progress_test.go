@@ -32,9 +32,7 @@ func TestProgressAtEnd(t *testing.T) {
 				got = p
 			}
 		}}
-		if _, err := Read(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		readAll(t, o)
 		if got.Elapsed <= 0 {
 			t.Errorf("it took %v", got.Elapsed)
 		}

@@ -145,10 +145,7 @@ func TestUnrecognised(t *testing.T) {
 		"\x89HDF\r\n":                           "standard input is not text", "\x00\x01text\n": "standard input is not text",
 		string(tarOf(t, member{name: "a", text: "text"})): "standard input:a has no decision: it begins with: text",
 	} {
-		x, err := Read(t.Context(), Options{Inputs: []string{standardInput}, Stdin: strings.NewReader(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := readAll(t, Options{Inputs: []string{standardInput}, Stdin: strings.NewReader(text)})
 		if got := x.Report().Inputs.Unrecognised; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

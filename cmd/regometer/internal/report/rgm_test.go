@@ -238,10 +238,7 @@ func TestReadSaved(t *testing.T) {
 	if !IsSaved(saved) || IsSaved(log) || IsSaved(saved+".none") {
 		t.Error("IsSaved does not tell")
 	}
-	x, err := Read(t.Context(), Options{Inputs: []string{folder}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := readAll(t, Options{Inputs: []string{folder}})
 	if in := x.Report().Inputs; in.Decisions != 1 || len(in.Problems) != 1 || in.Problems[0].Remedy() != saved+" is a saved report: run regometer merge FILE" {
 		t.Errorf("%+v", in)
 	}

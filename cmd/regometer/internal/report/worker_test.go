@@ -182,6 +182,12 @@ func (m *logMaker) log(lines int) string {
 func readLog(t testing.TB, text string, o Options) *Data {
 	t.Helper()
 	o.Inputs = []string{write(t, filepath.Join(t.TempDir(), "log"), text)}
+	return readAll(t, o)
+}
+
+// readAll returns the data of some inputs.
+func readAll(t testing.TB, o Options) *Data {
+	t.Helper()
 	x, err := Read(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -337,11 +343,7 @@ func eachOf(t *testing.T, o Options) (decisions []string) {
 			return nil
 		}
 	}
-	x, err := Read(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := x.Report()
+	r := readAll(t, o).Report()
 	if uint64(len(decisions)) != r.Total.Decisions {
 		t.Errorf("Each gets %d decisions of %d", len(decisions), r.Total.Decisions)
 	}
