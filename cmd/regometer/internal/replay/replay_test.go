@@ -22,7 +22,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/config"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
-	"github.com/regometer/regometer/internal/verdicts"
 )
 
 // everything has an example of each part of Rego that a log must tell enough
@@ -229,7 +228,7 @@ size := "no"`))
 		{"p/size", `"input":{},"result":2,"nd_builtin_cache":{"gone":1}`, "an error that the log lacks: other"},
 	} {
 		o := Options{Policy: p, Timeout: time.Second, All: true}
-		o.Read.Verdicts = must(verdicts.New(map[string]string{"p/size": `result == "yes"`}))
+		o.Read.Outcomes = map[string]string{"p/size": `result == "yes"`}
 		r := replayed(t, event(1, "none", `"result":true`)+strings.ReplaceAll(event(7, c.path, c.rest), `\\\\\"`, `\"`), o)
 		x := r.Paths[slices.IndexFunc(r.Paths, func(p *Path) bool { return p.Path != "none" })].Examples
 		if len(x) != 1 || x[0].Kind != c.want || x[0].ID != "7" || x[0].Place.Line != 2 || !strings.HasSuffix(x[0].Place.File, "log") {
