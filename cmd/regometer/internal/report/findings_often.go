@@ -37,23 +37,18 @@ var oftens = []often{
 
 // count returns how many decisions, or calls of http.send, do it, and of how many.
 func (o *often) count(g *Group) (n, of uint64) {
+	calls := Stage(g.Stages, httpStage)
 	switch o.kind {
 	case shifted:
 		return g.Outcomes[o.outcome], g.Decisions
 	case unfinished:
-		return Stage(g.Stages, httpStage).Unfinished, g.Decisions
+		return calls.Unfinished, g.Decisions
 	}
-	return countSlow(g)
-}
-
-// countSlow returns the number of slow calls of http.send, and of all.
-func countSlow(g *Group) (n, of uint64) {
-	d := &Stage(g.Stages, httpStage).Durations
+	d, all := &calls.Durations, calls.Durations.Count()
 	limit := max(float64(time.Second), httpTimes*d.Quantile(0.5))
-	if float64(d.Max()) < limit {
-		return 0, d.Count()
+	if float64(d.Max()) < limit { // most paths
+		return 0, all
 	}
-	all := d.Count()
 	faster := sort.Search(int(all), func(k int) bool { return d.Quantile((float64(k)+0.5)/float64(all)) >= limit })
 	return all - uint64(faster), all
 }

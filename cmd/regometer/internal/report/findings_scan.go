@@ -207,8 +207,8 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	from, to, names := s.period(r, c)
 	f.Severity, f.Figures = Fault, map[string]float64{}
 	f.setTimes(from, to)
-	var subjects, paths []string
-	began := ""
+	var paths []string
+	began, what, separator := "", "the decisions", " of "
 	by, slower := s.servers.by(), attributeWords[ofPath].slower
 	for a, is := range f.subject() {
 		if names[a] == anyName {
@@ -227,13 +227,9 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 		}
 		if by, slower = cmp.Or(words.by, by), words.slower; c.subject[a] == anyName {
 			began = "beginning with " + said + ", "
-			continue
+		} else {
+			what, separator = what+separator+said, " and "
 		}
-		subjects = append(subjects, said)
-	}
-	what := "the decisions"
-	if len(subjects) > 0 {
-		what += " of " + strings.Join(subjects, " and ")
 	}
 	when, since, until := "", time.Time{}, time.Time{}
 	if c.begins {
@@ -268,14 +264,14 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	if c.again != nil {
 		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(len(c.again), "time"))
 	}
-	if len(c.beside) > 0 {
+	if n := len(c.beside); n > 0 {
 		of := ofPath
 		if c.stays {
 			of = ofServer
 		}
 		word := attributeWords[of].word
-		f.Text += fmt.Sprintf(" It is the same with %s: %s.", text.Plural(len(c.beside), "other "+word), listed(c.beside, func(o cluster) string { return name(s.values[of][o.subject[of]].name) }))
-		f.Figures["other_"+word+"s"] = float64(len(c.beside))
+		f.Text += fmt.Sprintf(" It is the same with %s: %s.", text.Plural(n, "other "+word), listed(c.beside, func(o cluster) string { return name(s.values[of][o.subject[of]].name) }))
+		f.Figures["other_"+word+"s"] = float64(n)
 	}
 	f.Text += s.sayOfSample(f.Figures)
 	r.suggest(&f, by, paths, since, until)
@@ -296,10 +292,7 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 	if c.ends {
 		to = s.events[c.last].time
 	}
-	if c.stays {
-		from = s.events[c.first].time
-	}
-	if !c.begins || c.stays {
+	if !c.begins {
 		return from, to, names
 	}
 	for i, since := c.first, s.events[c.first].time-int64(time.Minute); c.kind == repeated && i >= 0 && s.events[i].time >= since; i-- {
@@ -307,7 +300,9 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 			c.first = i
 		}
 	}
-	from = s.events[c.first].time
+	if from = s.events[c.first].time; c.stays {
+		return from, to, names
+	}
 	own := c.events
 	at, _ := slices.BinarySearch(own, int32(c.first))
 	near := max(snapEvents, min(int(c.in.all)/snapShare, 100))

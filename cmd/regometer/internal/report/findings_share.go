@@ -115,11 +115,9 @@ func (s *scan) count(c *cluster) {
 // sayShare says how many decisions of a cluster have its feature, and what to do.
 // It returns "" if the tables contradict it.
 func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, from, to int64) (said, advice string) {
-	more := ""
-	f.Rule, f.Stage = c.rule, c.stage
 	s.count(c)
-	in, out, sampled, about := c.in.rate(), c.out.rate(), s.share < 1, s.about()
-	if c.kind == shifted {
+	in, out, sampled, about, more := c.in.rate(), c.out.rate(), s.share < 1, s.about(), ""
+	if f.Rule, f.Stage = c.rule, c.stage; c.kind == shifted {
 		a, b, exact := s.outcomes(r, c, from, to)
 		in, out, sampled = a.rate(), b.rate(), !exact
 		if !c.isRaised(in, out, c.revised) {

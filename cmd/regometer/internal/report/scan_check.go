@@ -166,20 +166,18 @@ func slicesOf(excess []float64, size int, rate float64) (counts []contrast.Count
 // both. An outcome that follows the day is no fault. All are fitted by least
 // squares, and each number of a course has a price (Akaike 1974).
 func (t *trial) steps(excess []float64) bool {
-	var bins [scanBins]tally
-	var n, within [scanBins]float64
+	n, step, y, course := make([]float64, scanBins), make([]float64, scanBins), make([]float64, scanBins), make([][]float64, 8)
 	for i, x := range excess {
 		if !math.IsNaN(x) && t.sides[i] >= before {
 			b := t.bin[i]
-			if bins[b].add(x); t.sides[i] == inside {
-				within[b]++
+			if n[b], y[b] = n[b]+1, y[b]+x; t.sides[i] == inside {
+				step[b]++
 			}
 		}
 	}
 	hours := time.Duration(t.events[len(t.events)-1].time - t.events[0].time).Hours()
-	step, y, course := make([]float64, scanBins), make([]float64, scanBins), make([][]float64, 8)
-	for b, of := range bins {
-		n[b], y[b], step[b] = of.all, of.rate(), within[b]/max(1, of.all)
+	for b := range y {
+		y[b], step[b] = y[b]/max(1, n[b]), step[b]/max(1, n[b])
 		t := (float64(b)+0.5)/scanBins*2 - 1
 		day := math.Pi * (t + 1) * hours / 24
 		for i, v := range [...]float64{t * t * t, t * t, t, 1, math.Sin(day), math.Cos(day), math.Sin(2 * day), math.Cos(2 * day)} {
@@ -188,8 +186,8 @@ func (t *trial) steps(excess []float64) bool {
 	}
 	in, out := t.split(excess)
 	noise := (variance(in)*float64(len(in)) + variance(out)*float64(len(out))) / float64(len(in)+len(out))
-	least := residual(y, n[:], course[3], step)
-	fits := func(price float64, smooth ...[]float64) bool { return residual(y, n[:], smooth...)+price*noise < least }
+	least := residual(y, n, course[3], step)
+	fits := func(price float64, smooth ...[]float64) bool { return residual(y, n, smooth...)+price*noise < least }
 	if hours < dayHours {
 		return !fits(4, course[:4]...)
 	}
