@@ -87,6 +87,9 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 		return nil, err
 	}
 	all := workers[0].sum
+	for _, in := range r.inputs {
+		all.inputs.merge(in.sum())
+	}
 	for i, w := range workers {
 		w.sum.slowest.place()
 		if i > 0 {
@@ -94,9 +97,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 				return nil, err
 			}
 		}
-	}
-	for _, in := range r.inputs {
-		all.inputs.merge(in.sum())
 	}
 	all.inputs.Files, all.inputs.Bytes = int64(len(r.inputs)), r.bytes.Load()
 	all.largest.compress()
@@ -132,6 +132,7 @@ type part struct {
 	input   *input
 	number  int // in the input
 	lines   int64
+	before  int64  // the lines before it in the file, when all parts have been read
 	failure string // the problem if the file cannot be read, or ""
 }
 
@@ -143,18 +144,11 @@ func (p *part) order() int {
 	return p.number
 }
 
-// firstLine returns the number of lines before a part in its file.
-func (p *part) firstLine() (lines int64) {
-	for _, o := range p.input.parts[:p.number] {
-		lines += o.lines
-	}
-	return lines
-}
-
 // sum returns the inputs of all parts and members, with lines of the file.
 func (in *input) sum() *Inputs {
 	all, line, failed := new(Inputs), int64(0), false
 	for _, p := range in.parts {
+		p.before = line
 		for _, problem := range p.Problems {
 			for i := range problem.First {
 				problem.First[i].Line += line

@@ -49,7 +49,7 @@ func (s *slowest) place() {
 	s.cut()
 	for i := range s.Kept {
 		d := &s.Kept[i]
-		d.Place.Line += d.part.firstLine()
+		d.Place.Line += d.part.before
 		d.part = nil
 	}
 }

@@ -74,7 +74,7 @@ func newWorker(r *reading) *worker {
 // place returns a function that returns the place of an event of the part.
 func (w *worker) place(e *logread.Event) func() Place {
 	p, line := w.part, e.Line
-	return func() Place { return Place{p.input.Name, p.firstLine() + line} }
+	return func() Place { return Place{p.input.Name, p.before + line} }
 }
 
 // metric returns the number of a metric, or a negative number if there is no
