@@ -58,7 +58,7 @@ func Durations(low, high float64, most int) Axis {
 		a.Ticks = nil
 		for i := from; i <= to; i++ {
 			if i%every == 0 {
-				a.Ticks = append(a.Ticks, Tick{marks[i], roundDuration(marks[i])})
+				a.Ticks = append(a.Ticks, Tick{marks[i], withoutZeros.Replace(text.Duration(marks[i]))})
 			}
 		}
 		if len(a.Ticks) <= most {
@@ -67,10 +67,8 @@ func Durations(low, high float64, most int) Axis {
 	}
 }
 
-// roundDuration formats a round number of ns.
-func roundDuration(ns float64) string {
-	return strings.NewReplacer(".00 ", " ", ".0 ", " ").Replace(text.Duration(ns))
-}
+// withoutZeros shortens the text of a mark.
+var withoutZeros = strings.NewReplacer(".00 ", " ", ".0 ", " ")
 
 // Amounts returns an axis from 0 that has room for the value high. label writes
 // the marks.
@@ -81,10 +79,8 @@ func Amounts(high float64, label func(float64) string) Axis {
 	}
 	step := math.Pow10(int(math.Floor(math.Log10(a.High))))
 	step *= least([]float64{0.2, 0.25, 0.5, 1, 2}, a.High/step/5)
-	for i := range 6 {
-		if v := float64(i) * step; v <= a.High*1.0001 {
-			a.Ticks = append(a.Ticks, Tick{v, label(v)})
-		}
+	for v := 0.0; v <= a.High*1.0001; v += step {
+		a.Ticks = append(a.Ticks, Tick{v, label(v)})
 	}
 	a.High *= 1.05
 	return a
