@@ -82,16 +82,15 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 				progress.clear()
 				return readErr
 			}
-			if parquet.name == "" {
+			err = parquet.write(func(w io.Writer) error {
+				rows := parquetlog.NewWriter(w)
+				o.Each = func(key func(int32) string, _ func(*logread.Event) func() report.Place) func(*logread.Event, [][]byte) error {
+					return rows.Rows(key).Add
+				}
+				return errors.Join(readLogs(), rows.Close())
+			})
+			if parquet.name == "" { // nothing was written
 				err = readLogs()
-			} else {
-				err = parquet.write(func(w io.Writer) error {
-					rows := parquetlog.NewWriter(w)
-					o.Each = func(key func(int32) string, _ func(*logread.Event) func() report.Place) func(*logread.Event, [][]byte) error {
-						return rows.Rows(key).Add
-					}
-					return errors.Join(readLogs(), rows.Close())
-				})
 			}
 			// An error of the logs must not name --parquet.
 			if err := cmp.Or(readErr, err); err != nil {
