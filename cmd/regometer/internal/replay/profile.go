@@ -119,7 +119,9 @@ func profileOf(all ...*tracer) *Profile {
 			add(builtins, Source{Name: l.builtin}, time, l.count)
 		}
 	})
-	p.Tracer = costs.Quantile(0.5) / costUnit
+	if costs.Count() > 0 {
+		p.Tracer = costs.Quantile(0.5) / costUnit
+	}
 	for _, r := range rules {
 		if r.Decisions, r.Quantiles = r.spans.Count(), quantilesOf(&r.spans); r.Decisions > 0 {
 			p.Rules = append(p.Rules, *r)
