@@ -27,6 +27,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 )
 
@@ -405,7 +406,7 @@ func TestSize(t *testing.T) {
 		g.Errors = append(g.Errors, stages.ErrorTotal{Code: name, Total: 1})
 		place := report.Place{File: name, Line: 1}
 		r.Findings = append(r.Findings, report.Finding{Rule: name, Text: strings.Repeat(name, 10)})
-		r.Inputs.Problems = append(r.Inputs.Problems, report.Problem{Kind: name, First: slices.Repeat([]report.Place{place}, 5)})
+		r.Inputs.Problems = append(r.Inputs.Problems, report.Problem{Kind: logread.Problem(name), First: slices.Repeat([]report.Place{place}, 5)})
 		r.Revisions = append(r.Revisions, report.Revision{Name: name})
 		r.Slowest = append(r.Slowest, report.SlowDecision{Key: name, ID: name, Place: place})
 	}

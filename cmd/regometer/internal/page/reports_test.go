@@ -13,6 +13,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/samplelog"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 )
 
@@ -138,7 +139,7 @@ func hostile(t testing.TB) *report.Report {
 	for i, text := range hostileTexts {
 		r.Findings = append(r.Findings, report.Finding{Rule: text, Text: text, Command: text})
 		place := report.Place{File: text, Line: 1}
-		r.Inputs.Problems = append(r.Inputs.Problems, report.Problem{Kind: text, Count: 1, First: []report.Place{place}})
+		r.Inputs.Problems = append(r.Inputs.Problems, report.Problem{Kind: logread.Problem(text), Count: 1, First: []report.Place{place}})
 		r.Revisions = append(r.Revisions, report.Revision{Name: text, First: r.From, Last: r.To, Evaluation: groups[i].Stages[0]})
 		r.Slowest = append(r.Slowest, report.SlowDecision{Key: text, ID: text, Time: r.From, Outcome: 77, Took: 1, Place: place})
 	}

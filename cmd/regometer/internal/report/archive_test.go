@@ -201,7 +201,7 @@ func TestRefused(t *testing.T) {
 			continue
 		}
 		remedy := in.Problems[0].Remedy()
-		if !strings.HasPrefix(remedy, "FILE") || !strings.Contains(remedy, want) || !strings.HasPrefix(in.Problems[0].Kind, refused) {
+		if !strings.HasPrefix(remedy, "FILE") || !strings.Contains(remedy, want) || !strings.HasPrefix(string(in.Problems[0].Kind), string(refused)) {
 			t.Errorf("%.20q: got %s with remedy %q, want one with %q", content, in.Problems[0].Kind, remedy, want)
 		}
 	}

@@ -150,8 +150,8 @@ const firstPlaces = 5
 // problem counts a problem and keeps the first places. Places do not come in
 // order, because an event of several lines comes after the other lines between
 // them.
-func (in *Inputs) problem(kind string, count int64, places ...Place) *Problem {
-	i, found := slices.BinarySearchFunc(in.Problems, kind, func(p Problem, kind string) int { return strings.Compare(p.Kind, kind) })
+func (in *Inputs) problem(kind logread.Problem, count int64, places ...Place) *Problem {
+	i, found := slices.BinarySearchFunc(in.Problems, kind, func(p Problem, kind logread.Problem) int { return cmp.Compare(p.Kind, kind) })
 	if !found {
 		in.Problems = slices.Insert(in.Problems, i, Problem{Kind: kind, First: []Place{}})
 	}

@@ -117,7 +117,7 @@ func gapReport(problems int64, g Gaps) *Report {
 // lossReport returns a report of what OPA says, once.
 func lossReport(kind logread.Problem, n, at int64) *Report {
 	r := healthy()
-	r.Inputs.Problems = []Problem{{Kind: string(kind), Count: n, From: at, To: at}}
+	r.Inputs.Problems = []Problem{{Kind: kind, Count: n, From: at, To: at}}
 	return r
 }
 
@@ -130,7 +130,7 @@ func largeReport(compressed uint64) *Report {
 }
 
 // broken makes the problem that of broken events.
-func broken(r *Report) { r.Inputs.Problems[0].Kind = string(logread.InvalidJSON) }
+func broken(r *Report) { r.Inputs.Problems[0].Kind = logread.InvalidJSON }
 
 func findingOf(r *Report, rule string) Finding {
 	for _, f := range find(r) {

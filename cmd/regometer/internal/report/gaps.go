@@ -50,8 +50,8 @@ func (g *Gaps) add(e *logread.Event, stages []string) {
 func (in *Inputs) problems(kinds ...logread.Problem) (names string, sum Problem) {
 	var all []string
 	for _, p := range in.Problems {
-		if slices.ContainsFunc(kinds, func(kind logread.Problem) bool { return strings.HasPrefix(p.Kind, string(kind)) }) {
-			all = append(all, name(p.Kind)+" "+text.Count(p.Count))
+		if slices.ContainsFunc(kinds, func(kind logread.Problem) bool { return strings.HasPrefix(string(p.Kind), string(kind)) }) {
+			all = append(all, name(string(p.Kind))+" "+text.Count(p.Count))
 			sum.Count += p.Count
 			sum.widen(p.From, p.To)
 		}

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -74,9 +75,9 @@ type Inputs struct {
 // Problem is a kind of fault of the input, or of what OPA says of lost
 // decisions.
 type Problem struct {
-	Kind  string  `json:"kind"`
-	Count int64   `json:"count"`
-	First []Place `json:"first"` // at most five, by file and line
+	Kind  logread.Problem `json:"kind"`
+	Count int64           `json:"count"`
+	First []Place         `json:"first"` // at most five, by file and line
 	// From and To are the first and the last time of what OPA says, in ns since
 	// 1970, or 0.
 	From int64 `json:"from,omitzero"`

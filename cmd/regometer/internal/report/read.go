@@ -132,8 +132,8 @@ type part struct {
 	input   *input
 	number  int // in the input
 	lines   int64
-	before  int64  // the lines before it in the file, when all parts have been read
-	failure string // the problem if the file cannot be read, or ""
+	before  int64           // the lines before it in the file, when all parts have been read
+	failure logread.Problem // if the file cannot be read, or ""
 }
 
 // order returns the number of a part in its input, or 0 for nil.
@@ -293,7 +293,7 @@ func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Re
 		}
 		read += int64(n)
 		if read < size && errors.Is(err, io.EOF) {
-			err = errShortened
+			err = Shortened
 		}
 		return n, err
 	})
@@ -320,11 +320,11 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // The problems of files, besides those of package logread.
 const (
-	Unreadable    = "unreadable"      // the file, or the rest of it, cannot be read
-	Damaged       = "damaged"         // a part of a compressed file or an archive cannot be read
-	Unclosed      = "unclosed"        // the file ends within an array, or within an object around events
-	Shortened     = "shortened"       // the file became shorter before it was read to its end
-	NoDecisionLog = "no_decision_log" // the file is not empty, and has no event
+	Unreadable    logread.Problem = "unreadable"      // the file, or the rest of it, cannot be read
+	Damaged       logread.Problem = "damaged"         // a part of a compressed file or an archive cannot be read
+	Unclosed      logread.Problem = "unclosed"        // the file ends within an array, or within an object around events
+	Shortened     logread.Problem = "shortened"       // the file became shorter before it was read to its end
+	NoDecisionLog logread.Problem = "no_decision_log" // the file is not empty, and has no event
 )
 
 // blockSize is the size of the text that is read at a time. A processor keeps so
@@ -347,7 +347,7 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	switch {
 	case err != nil:
 	case f == formatTar && l == w.member:
-		err = errNested
+		err = nested
 	case f == formatTar:
 		err = w.readTar(ctx, p.input, text)
 	default:
@@ -360,11 +360,11 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 
 // fail notes the error that ended the reading of a part.
 func (p *part) fail(ctx context.Context, err error) {
-	var known problemError
+	var known logread.Problem
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
 	case errors.As(err, &known):
-		p.failure = string(known)
+		p.failure = known
 	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
 		p.failure = Damaged
 	default:

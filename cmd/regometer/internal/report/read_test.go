@@ -160,7 +160,7 @@ func TestFailureOnce(t *testing.T) {
 		p := in.newPart()
 		p.lines, p.Decisions, p.failure = 20, 1, Unreadable
 	}
-	if got, want := problemsOf(in.sum()), []string{Unreadable + " f:20"}; !slices.Equal(got, want) {
+	if got, want := problemsOf(in.sum()), []string{string(Unreadable) + " f:20"}; !slices.Equal(got, want) {
 		t.Errorf("got problems %q, want %q", got, want)
 	}
 }
@@ -179,7 +179,7 @@ func TestUnclosed(t *testing.T) {
 	} {
 		in := readLog(t, text, Options{}).Report().Inputs
 		problems, partly := in.Unread()
-		if got := strings.Contains(problems, Unclosed); got != want || want && !partly {
+		if got := strings.Contains(problems, string(Unclosed)); got != want || want && !partly {
 			t.Errorf("%q: partly read: %v, problems: %s", text, partly, problems)
 		}
 	}

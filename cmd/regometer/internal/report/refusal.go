@@ -10,28 +10,16 @@ import (
 	"github.com/regometer/regometer/internal/logread"
 )
 
-// A problemError is the error of a file that cannot be read. Its text is the kind
-// of the problem.
-type problemError string
+// refused begins the problems of formats.
+const refused logread.Problem = "format_"
 
-func (p problemError) Error() string { return string(p) }
-
-// refused begins the kinds of the problems of formats.
-const refused = "format_"
-
-// Errors that are not those of a format.
-const (
-	errDamaged   problemError = Damaged
-	errShortened problemError = Shortened
-	errNested    problemError = refused + "nested"
-	errWindow    problemError = refused + "window"
-)
+const nested = refused + "nested"
 
 // Remedy says which file is in a form that is not read, and how to read it. It
 // returns "" for other problems.
 func (p *Problem) Remedy() string {
 	for _, m := range magics {
-		if p.Kind == refused+string(m.format) && m.remedy != "" && len(p.First) > 0 {
+		if p.Kind == refused+logread.Problem(m.format) && m.remedy != "" && len(p.First) > 0 {
 			return called(p.First[0].File) + " is " + m.remedy
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"golang.org/x/text/encoding/unicode"
+
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // maxWindow limits the memory of a decompressor, in bytes. It is the window of
@@ -60,8 +62,8 @@ func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *b
 		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
 		text, f = bufio.NewReader(decoder.Reader(text)), ""
 	default:
-		if err = errNested; text == l.raw {
-			err = problemError(refused + f)
+		if err = nested; text == l.raw {
+			err = refused + logread.Problem(f)
 		}
 	}
 	return text, f, done, err
@@ -74,7 +76,7 @@ func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) 
 	switch f {
 	case formatGzip:
 		if l.gzip.Reset(l.raw) != nil {
-			return nil, release, errDamaged
+			return nil, release, Damaged
 		}
 		r = checked{&l.gzip}
 	case formatZstd:
@@ -124,16 +126,16 @@ func (f filled) Read(p []byte) (n int, err error) {
 }
 
 // checked is the text of a compressed file or of a member. If it cannot be
-// read, the error is errDamaged or errWindow.
+// read, the error is Damaged, or that of the window.
 type checked struct{ io.Reader }
 
 func (c checked) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	switch {
-	case err == nil, errors.Is(err, io.EOF), errors.Is(err, errShortened):
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, Shortened):
 		return n, err
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return n, errWindow
+		return n, refused + "window"
 	}
-	return n, errDamaged
+	return n, Damaged
 }

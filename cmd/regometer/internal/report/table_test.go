@@ -14,6 +14,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 )
 
@@ -35,7 +36,7 @@ func TestTableFits(t *testing.T) {
 	r.Groups.At(0).Errors = append(r.Groups.At(0).Errors, stages.ErrorTotal{Code: strings.Repeat(hostile, 1000), Total: 99})
 	r.Slowest[1].Took = 1<<63 - 1
 	r.Findings = append(r.Findings, Finding{Rule: hostile, Text: strings.Repeat("no-space", 100), Command: hostile})
-	r.Inputs.Problems[0].Kind = strings.Repeat(hostile, 20)
+	r.Inputs.Problems[0].Kind = logread.Problem(strings.Repeat(hostile, 20))
 	r.By = strings.Repeat("label", 60)
 	for _, columns := range []int{0, 60, 61, 79, 80, 81, 100, 120, 160, 200, 300} {
 		most := columns

@@ -59,10 +59,10 @@ func newWorker(r *reading) *worker {
 	o := logread.Options{
 		Metric: w.metric, Event: w.event, Verdicts: r.Verdicts,
 		Problem: func(kind logread.Problem, line int64) {
-			w.part.problem(string(kind), 1, Place{w.part.input.Name, line})
+			w.part.problem(kind, 1, Place{w.part.input.Name, line})
 		},
 		Loss: func(kind logread.Problem, n, time, line int64) {
-			w.part.problem(string(kind), n, Place{w.part.input.Name, line}).widen(max(time, 0), time)
+			w.part.problem(kind, n, Place{w.part.input.Name, line}).widen(max(time, 0), time)
 		},
 	}
 	w.reader = logread.NewReader(o)

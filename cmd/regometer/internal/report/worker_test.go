@@ -439,7 +439,7 @@ func TestTimesWanted(t *testing.T) {
 func TestProblemsOfFile(t *testing.T) {
 	t.Parallel()
 	const event = `{"decision_id":"a","labels":{},"metrics":{}}`
-	for text, want := range map[string]map[string]int64{
+	for text, want := range map[string]map[logread.Problem]int64{
 		"":                            {},
 		event:                         {},
 		event + "\n\n":                {},
@@ -452,7 +452,7 @@ func TestProblemsOfFile(t *testing.T) {
 		"text\n" + event + "\ntext":   {},
 	} {
 		r := readLog(t, text, Options{}).Report()
-		got := map[string]int64{}
+		got := map[logread.Problem]int64{}
 		for _, p := range r.Inputs.Problems {
 			got[p.Kind] = p.Count
 		}

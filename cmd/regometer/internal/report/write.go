@@ -76,7 +76,7 @@ func (r *Report) WriteRest(w output.Writer) {
 		if more := p.Count - int64(len(places)); more > 0 {
 			places = append(places, "and "+text.Count(more)+" more")
 		}
-		w.Item(p.Kind+" "+text.Count(p.Count), strings.Join(places, ", ")+".", "")
+		w.Item(string(p.Kind)+" "+text.Count(p.Count), strings.Join(places, ", ")+".", "")
 	}
 }
 
