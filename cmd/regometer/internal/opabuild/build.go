@@ -249,10 +249,7 @@ func openOPA(ctx context.Context, o Options) (p *Program, err error) {
 	if p.source, err = findSource(ctx, o.OPA); err != nil {
 		return nil, err
 	}
-	p.flags.all, p.added = slices.Clone(buildFlagsOfOPA), []string{"CGO_ENABLED=0"}
-	if info, ok := debug.ReadBuildInfo(); ok && o.Local {
-		p.flags.all, p.added = localSettings(info.Settings)
-	}
+	p.flags.all, p.added = o.settings()
 	if p.env, err = goEnv(ctx, gotool.Command{Env: p.added}); err != nil {
 		return nil, err
 	}
@@ -273,11 +270,15 @@ func openOPA(ctx context.Context, o Options) (p *Program, err error) {
 	return p, nil
 }
 
-// localSettings returns the flags and variables of go build that make it
-// compile packages as in a program with these settings.
-func localSettings(settings []debug.BuildSetting) (flags, env []string) {
+// settings returns flags and variables of go build. If o.Local is true, packages
+// are compiled as in this program.
+func (o Options) settings() (flags, env []string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !o.Local {
+		return slices.Clone(buildFlagsOfOPA), []string{"CGO_ENABLED=0"}
+	}
 	flags = []string{"-buildvcs=false"}
-	for _, s := range settings {
+	for _, s := range info.Settings {
 		switch {
 		case s.Key == "-trimpath" && s.Value == "true":
 			flags = append(flags, "-trimpath")

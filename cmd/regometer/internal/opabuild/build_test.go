@@ -407,7 +407,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 // TestBuildOPA builds the real OPA, the first and the last release that are
 // supported.
 func TestBuildOPA(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+	if !slow {
 		t.Skip("builds OPA for minutes: make test-slow")
 	}
 	for _, version := range []string{OldestVersion, NewestVersion} {

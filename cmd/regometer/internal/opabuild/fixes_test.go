@@ -5,7 +5,6 @@ package opabuild
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -95,7 +94,7 @@ func TestFixesOfReleases(t *testing.T) {
 			if got := p.changedTests(); version == NewestVersion && fmt.Sprint(got) != "[v1/plugins/logs/encoder_test.go v1/sdk/opa_test.go v1/logging/logging_test.go]" {
 				t.Errorf("changes the tests %v", got)
 			}
-			if os.Getenv("REGOMETER_SLOW_TESTS") == "" || version == OldestVersion || version == NewestVersion {
+			if !slow || version == OldestVersion || version == NewestVersion {
 				return // TestBuildOPA builds these
 			}
 			dir := t.TempDir()

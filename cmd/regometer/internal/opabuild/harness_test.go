@@ -17,18 +17,21 @@ import (
 	"testing"
 )
 
+// slow asks for the tests that compile much, which make test leaves to CI.
+var slow = os.Getenv("REGOMETER_SLOW_TESTS") != ""
+
 const runtimeFile = "v1/runtime/runtime.go"
 
 // sourceOf returns the folder of an OPA release. Releases that are not in the
 // module cache are left to the slow tests, which download them.
 func sourceOf(t *testing.T, version string) string {
 	t.Helper()
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+	if !slow {
 		t.Setenv("GOPROXY", "off")
 	}
 	m, err := download(t.Context(), "OPA", opaModule, version)
 	if err != nil {
-		if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		if !slow {
 			t.Skip("not in the module cache: ", err)
 		}
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,7 +83,7 @@ func checkTypes(t *testing.T, list gotool.Command) (problems []error) {
 
 // All code and all tests compile on the platforms that no test runs on.
 func TestPlatforms(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+	if !slow {
 		t.Skip("reads OPA's source for each platform: make test-slow")
 	}
 	for _, platform := range []struct{ system, processor, folders string }{

@@ -43,7 +43,7 @@ var needsInternet = []string{"v1/plugins/rest"}
 // VerifyOptions say what to verify. The zero value runs the tests of
 // [VerifyPackages] in [NewestVersion].
 type VerifyOptions struct {
-	// OPA, Upstream and Progress are as for [Build]. Dir and Flags are as for
+	// OPA, Upstream, Local and Progress are as for [Build]. Dir and Flags are as for
 	// [OpenProgram], but the flags are for go test. Verify ignores the rest.
 	Options
 	// Program runs the tests of a program with OPA inside.
@@ -161,11 +161,12 @@ func (v *verifier) openOPA(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// With the settings of Build, the packages that it compiled are in Go's cache.
+	flags, env := v.options.settings()
 	v.opa = side{
-		dir: src.dir,
-		env: []string{"CGO_ENABLED=0", "GOTMPDIR=" + temp}, // as in compile
-		// With -trimpath, the packages that Build compiled are in Go's cache.
-		flags: []string{"-mod=readonly", "-buildvcs=false", "-trimpath", tags},
+		dir:   src.dir,
+		env:   append(env, "GOTMPDIR="+temp), // as in compile
+		flags: append(flags, "-mod=readonly", tags),
 	}
 	if err := v.findPackages(ctx); err != nil {
 		return err

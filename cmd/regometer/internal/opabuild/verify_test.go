@@ -154,7 +154,7 @@ func TestMain(m *testing.M) {
 	files["internal/tagged/tagged_test.go"] = "//go:build opa_wasm && slow\n\npackage tagged\n\nimport \"testing\"\n\nfunc TestTagged(*testing.T) {}\n"
 	var progress bytes.Buffer
 	o := VerifyOptions{
-		Options:  Options{OPA: writeTree(t, files), Progress: &progress, with: &parts{dropIn: fakeDropIn("A")}},
+		Options:  Options{OPA: writeTree(t, files), Local: !slow, Progress: &progress, with: &parts{dropIn: fakeDropIn("A")}},
 		Packages: []string{"v1/metrics", "./internal/...", "nothing"},
 	}
 	if _, err := Verify(t.Context(), o); err == nil {
@@ -228,7 +228,7 @@ func TestVerifyUpstream(t *testing.T) {
 	files := fixtureTree()
 	files["v1/metrics/metrics_test.go"] += "\nfunc TestWho(t *testing.T) {\n\tif got := New(\"\").Stop(1); got != \"OPA\" {\n\t\tt.Error(got)\n\t}\n}\n"
 	steps := mustLoad(t, fixtureSteps())
-	r, err := Verify(t.Context(), VerifyOptions{Options: Options{OPA: writeTree(t, files), with: &parts{steps: steps}}, Packages: []string{"v1/metrics"}})
+	r, err := Verify(t.Context(), VerifyOptions{Options: Options{OPA: writeTree(t, files), Local: !slow, with: &parts{steps: steps}}, Packages: []string{"v1/metrics"}})
 	if err != nil {
 		t.Fatal(err)
 	}
