@@ -75,12 +75,11 @@ func (c *Change) text() (change, interval string) {
 	return change, interval
 }
 
-// count returns the number of rows with a verdict.
-func count(rows []Row, v Verdict) (n int) {
+// count returns the numbers of rows by verdict.
+func count(rows []Row) map[Verdict]int {
+	n := map[Verdict]int{}
 	for _, r := range rows {
-		if r.Verdict == v {
-			n++
-		}
+		n[r.Verdict]++
 	}
 	return n
 }
@@ -100,7 +99,7 @@ func (c *Comparison) summary() string {
 	}
 	groups := text.Plural(n, group)
 	var said string
-	switch changed := count(c.Decisions, Changed); {
+	switch changed := count(c.Decisions)[Changed]; {
 	case n == 0:
 		said = "The two sides have no " + group + " in common."
 	case changed > 0:
@@ -138,7 +137,7 @@ func (c *Comparison) summary() string {
 	}
 	var times []string
 	for _, v := range verdicts {
-		if n := count(c.Stages, v); n > 0 {
+		if n := count(c.Stages)[v]; n > 0 {
 			times = append(times, text.Count(n)+" "+string(v))
 		}
 	}
@@ -154,7 +153,7 @@ func (c *Comparison) claim() string {
 	if c.Intervals > 0 {
 		claim = fmt.Sprintf("There are %s. On average, at most %.0f %% of the changes are noise. ", text.Plural(c.Intervals, "interval"), 100*(1-confidence))
 	}
-	if few := count(c.Decisions, TooLittle) + count(c.Stages, TooLittle); few > 0 {
+	if few := count(c.Decisions)[TooLittle] + count(c.Stages)[TooLittle]; few > 0 {
 		claim += "Not judged, for lack of data: " + text.Plural(few, "row") +
 			". Compare longer logs, whose decisions have times, or look closer at fewer rows: see `--path`."
 	}
