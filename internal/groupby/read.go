@@ -29,7 +29,7 @@ type Group struct {
 	Stages    []Stage             `json:"-"`                // sorted by name
 	Time      Sum                 `json:"-"`                // in ns: the self times of all stages
 	Sizes     Sizes               `json:"sizes,omitzero"`
-	Slices    []Slice             `json:"slices"` // ascending, with logread.NoTime first; each has decisions
+	Slices    []Slice             `json:"-"` // ascending, with logread.NoTime first; each has decisions
 }
 
 // Slice has the sums of a group in a slice of time. Begin is in ns since 1970,

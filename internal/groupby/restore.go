@@ -54,9 +54,6 @@ func (g *Groups) Insert(x *Group) error {
 	if !x.Sizes.Valid() {
 		return errors.New("no events can have these sizes")
 	}
-	if len(x.Slices) == 0 {
-		return fmt.Errorf("group %.80q has no slices of time", x.Key)
-	}
 	to, width := &group{key: x.Key, period: period{x.First, x.Last}, sizes: x.Sizes}, g.width
 	for _, e := range x.Errors {
 		if e.Total == 0 {

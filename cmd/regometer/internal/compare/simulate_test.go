@@ -168,7 +168,7 @@ func simulate(few, most int, f func(rng *rand.Rand)) int {
 }
 
 // alarms returns the number of rows that have changed.
-func alarms(rows []Row) int { return len(rows) - count(rows, Noise) - count(rows, TooLittle) }
+func alarms(rows []Row) int { return len(rows) - count(rows)[Noise] - count(rows)[TooLittle] }
 
 // TestFalseAlarms: of comparisons of like with like, at most 5 % have any row
 // that says changed, slower or faster. The sides have 30 to 240 slices each.

@@ -48,6 +48,7 @@ type savedTable struct {
 type savedSlice struct {
 	Table string `json:"table"`
 	groupby.Group
+	groupby.Slice
 }
 
 // savedSample has the hash, the time, how long the decision took, the outcome,
@@ -83,9 +84,8 @@ func (x *Data) writeJSON(w io.Writer) error {
 	}
 	for _, t := range tables {
 		for g := range t.All(true) {
-			line := savedSlice{t.name, *g}
-			for i := range g.Slices {
-				line.Slices = g.Slices[i : i+1]
+			line := savedSlice{Table: t.name, Group: *g}
+			for _, line.Slice = range g.Slices {
 				if err := json.MarshalEncode(enc, &line, marshalers); err != nil {
 					return err
 				}
@@ -119,9 +119,10 @@ func readJSON(r *io.LimitedReader) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	var line savedSlice
 	for {
 		r.N, left = maxLine, mostCounts
-		var line savedSlice
+		line = savedSlice{Slice: groupby.Slice{Stages: line.Slice.Stages[:0], Counters: line.Slice.Counters[:0]}}
 		err := json.UnmarshalDecode(dec, &line, options)
 		if errors.Is(err, io.EOF) {
 			return x, nil
@@ -162,6 +163,7 @@ func (s *savedHead) restore() (*Data, error) {
 func (x *Data) insert(line *savedSlice) error {
 	for _, t := range x.tables() {
 		if t.name == line.Table {
+			line.Slices = []groupby.Slice{line.Slice}
 			return t.Insert(&line.Group)
 		}
 	}

@@ -58,8 +58,8 @@ const (
 		`"repeats":{"count":0,"left_out":0,"reused_ids":0,"sample":0,"without_id":0},` +
 		`"gaps":{"without_time":0,"without_duration":0,"with_unreadable_metric":0,"with_hidden_result":0,"with_a_gap":0,"not_selected_without_time":0}},` +
 		`"sample_limit":4503599627370496,"tables":[{"table":"groups",` + tableJSON + `,{"table":"revisions",` + tableJSON + "]}\n" + sliceJSON + "\n"
-	sliceJSON = `{"table":"groups","key":"k","from":-20,"to":-19,"errors":[{"code":"internal_error","count":1}],"slices":[{"begin":-120000000000,"outcomes":[1,0,0,0,0,0],` +
-		`"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}]}`
+	sliceJSON = `{"table":"groups","key":"k","from":-20,"to":-19,"errors":[{"code":"internal_error","count":1}],"begin":-120000000000,"outcomes":[1,0,0,0,0,0],` +
+		`"stages":[` + stageJSON + `],"counters":[{"counter":"c","total":340282366920938463463}]}`
 	stageJSON = `{"stage":"rego_query_eval","durations":{"min":1000000000,"max":1000000000,"sum":1000000000,"buckets":[[0,1]]},"self":1000000000}`
 	aKey      = `"//////////+AAAAAAAAAAA=="`
 )
@@ -141,13 +141,12 @@ func TestLoadErrors(t *testing.T) {
 		{`,"tables"`, `,"largest":{"count":0,"sizes":{"total":32769,"max":32769}},"tables"`, "largest of 0 events"},
 		{`,"tables"`, `,"largest":{"count":1,"sizes":{"total":32769,"max":32770}},"tables"`, "largest of 1 events"},
 		{`,"tables"`, `,"largest":{"count":72057594037927937,"sizes":{"total":32769,"max":1}},"tables"`, "largest of 72057594037927937"},
-		{`,"slices"`, `,"sizes":{"total":1,"max":2},"slices"`, "can have these sizes"},
-		{`,"slices"`, `,"sizes":{"total":1,"max":1,"result":2},"slices"`, "can have these sizes"},
-		{`,"slices"`, `,"sizes":{"total":1},"slices"`, "can have these sizes"},
+		{`,"begin"`, `,"sizes":{"total":1,"max":2},"begin"`, "can have these sizes"},
+		{`,"begin"`, `,"sizes":{"total":1,"max":1,"result":2},"begin"`, "can have these sizes"},
+		{`,"begin"`, `,"sizes":{"total":1},"begin"`, "can have these sizes"},
 		{`"width":120000000000`, `"width":180000000000`, "doubled"},
 		{`"width":120000000000`, `"width":-9223372036854775808`, "doubled"},
 		{sliceJSON, `[]`, "damaged"},
-		{sliceJSON, `{"table":"groups","key":"k"}`, "no slices"},
 		{`"key":"k"`, `"key":""`, "invalid name"},
 		{`"key":"k"`, `"key":"` + strings.Repeat("k", 1025) + `"`, "invalid name"},
 		{`"begin":-120000000000`, `"begin":-10`, "no slice of time begins at -10"},
@@ -156,7 +155,7 @@ func TestLoadErrors(t *testing.T) {
 		{`[1,0,0,0,0,0]`, `[18446744073709551615,1,0,0,0,0]`, "too large"},
 		{`[1,0,0,0,0,0]`, `[18446744073709551616,1,0,0,0,0]`, "range"},
 		{`[1,0,0,0,0,0]`, `[1.5,0,0,0,0,0]`, "1.5"},
-		{`"count":1}],"slices"`, `"count":0}],"slices"`, "no decisions"},
+		{`"count":1}],"begin"`, `"count":0}],"begin"`, "no decisions"},
 		{`"stage":"rego_query_eval",`, ``, "invalid name"},
 		{`"self":1000000000`, `"self":1000000001`, "less time"},
 		{`"sum":1000000000`, `"sum":1000000001`, "sum"},
