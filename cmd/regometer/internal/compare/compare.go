@@ -14,7 +14,6 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/internal/logread"
 )
 
 // The limits below which a change is not judged. They apply to each side.
@@ -224,20 +223,17 @@ func pairOf[T any](before, after *report.Group, stage string, of func(*groupby.S
 // timed returns what the slices of time have, in the order of time, and how much.
 // If none has anything, it returns what the slice without a time has.
 func timed[T any](g *report.Group, of func(*groupby.Slice) (T, uint64)) (all []T, side Side) {
-	var untimed []T
-	without := Side{}
-	for i := range g.Slices {
-		switch has, n := of(&g.Slices[i]); {
-		case n == 0:
-		case g.Slices[i].Begin == logread.NoTime:
-			untimed, without.Count = append(untimed, has), n
-		default:
+	parts := report.Timed(g.Slices)
+	for i := range parts {
+		if has, n := of(&parts[i]); n > 0 {
 			all = append(all, has)
 			side.Count, side.Slices = side.Count+n, side.Slices+1
 		}
 	}
-	if all == nil {
-		return untimed, without
+	if all == nil && len(parts) < len(g.Slices) {
+		if has, n := of(&g.Slices[0]); n > 0 {
+			return []T{has}, Side{Count: n}
+		}
 	}
 	return all, side
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/stages"
 )
 
@@ -128,9 +127,10 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // a short one at an end. It is empty if the stage is nil.
 func curveOf(stage *groupby.Stage, parts []groupby.Slice, width int64) curve {
 	c := curve{stage: stage, width: seconds(max(width, 1))}
+	parts = report.Timed(parts)
 	for i := 0; i < len(parts) && stage != nil; i++ {
 		begin, d := parts[i].Begin, &report.Stage(parts[i].Stages, stage.Name).Durations
-		if begin != logread.NoTime && d.Count() > 0 {
+		if d.Count() > 0 {
 			q := d.AppendQuantiles(nil, 0.5, 0.99)
 			c.points = append(c.points, point{begin, seconds(begin) + c.width/2, q[0], q[1], d.Count()})
 		}
@@ -195,11 +195,7 @@ func (v view) writeOutcomes() {
 	var begins []float64
 	var heights [][len(outcomes{})]float64 // of each slice, with those below
 	var most float64
-	for i := range v.Total.Slices {
-		s := &v.Total.Slices[i]
-		if s.Begin == logread.NoTime {
-			continue
-		}
+	for _, s := range report.Timed(v.Total.Slices) {
 		var h [len(outcomes{})]float64
 		all, over := 0.0, v.rateOver(s.Begin)
 		for o, n := range s.Outcomes {

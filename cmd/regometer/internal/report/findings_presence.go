@@ -48,8 +48,8 @@ func (r *Report) newFinding(rule string, from, to int64, by string, since time.T
 	return f
 }
 
-// timed returns the slices that have a time.
-func timed(all []groupby.Slice) []groupby.Slice {
+// Timed returns the slices of a group that have a time.
+func Timed(all []groupby.Slice) []groupby.Slice {
 	if len(all) > 0 && all[0].Begin == logread.NoTime {
 		return all[1:]
 	}
@@ -140,7 +140,7 @@ func clockOff(r *Report) (f Finding) {
 // rateFell reports that far fewer decisions came from some time on to the end of
 // the log than ever before.
 func (s *scan) rateFell(r *Report) (f Finding) {
-	all := timed(r.Total.Slices)
+	all := Timed(r.Total.Slices)
 	if len(all) == 0 {
 		return f
 	}

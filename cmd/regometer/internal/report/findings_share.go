@@ -42,7 +42,7 @@ func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out tally, e
 		in = of(m.Outcomes)
 		out, parts = of(r.Total.Outcomes).minus(in), nil
 	}
-	for _, p := range timed(parts) {
+	for _, p := range Timed(parts) {
 		switch {
 		case p.Begin >= from && (p.Begin+width <= to || to == r.To):
 			in = in.plus(of(p.Outcomes))

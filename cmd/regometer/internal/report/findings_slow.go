@@ -209,7 +209,7 @@ func revisionSlower(r *Report) (f Finding, begin int64) {
 	if len(r.Revisions) < 2 {
 		return f, 0
 	}
-	parts, factor := timed(r.Slices()), revisionTimes
+	parts, factor := Timed(r.Slices()), revisionTimes
 	for i := range r.Revisions[1:] {
 		a, b := &r.Revisions[i], &r.Revisions[i+1]
 		old, current := &a.Evaluation.Durations, &b.Evaluation.Durations
