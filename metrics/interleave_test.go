@@ -45,7 +45,7 @@ func TestTimerInEveryOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "run", "-trimpath", ".")
+	cmd := exec.Command("go", "run", ".")
 	cmd.Dir = dir
 	// The program is for the machine that the go command is for.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOOS=", "GOARCH=", "GOEXPERIMENT=")

@@ -289,8 +289,9 @@ func cutAfter(n int) io.Writer {
 func TestStandardOutputCut(t *testing.T) {
 	w := newWorkshop(t)
 	succeed(t, w.args("build --unmodified --opa TREE -o opa")...)
+	write(filepath.Join(w.program, "main_test.go"), "package main\n\nimport \"testing\"\n\nfunc TestNone(*testing.T) {}\n")
 	for _, c := range []string{
-		"--help", "--version", "version opa", "sample --decisions 5", "build --unmodified --opa TREE -o opa", "verify --opa TREE --packages v1/metrics",
+		"--help", "--version", "version opa", "sample --decisions 5", "build --unmodified --opa TREE -o opa", "verify -C PROGRAM",
 		"report d.log", "report d.log --format json", "report d.log --format markdown", "merge m.rgm", "compare m.rgm m.rgm", "compare m.rgm m.rgm --format junit",
 		"replay --policy policy --format junit d.log", // the table has times, whose length varies
 	} {
