@@ -79,22 +79,19 @@ func queryCacheHits(g *groupby.Group) (float64, bool) {
 	return hits / max(1, hits+float64(compiled)), hits > 0 || compiled > 0 && ofServer
 }
 
-// wholes are the stages that contain a whole decision, the outermost first.
-var wholes = []string{handlerStage, decisionStage}
+// wholes are the stages that contain a whole decision, the outermost last.
+var wholes = []string{decisionStage, handlerStage}
 
 // Outermost returns the stage that stands for whole decisions. It is
 // server_handler if that has durations, else sdk_decision_eval, else the first
 // stage whose durations have the largest sum. Outermost returns nil if no stage
 // has durations.
-func Outermost(stages []groupby.Stage) *groupby.Stage {
-	for _, name := range wholes {
-		if s := Stage(stages, name); s.Durations.Count() > 0 {
-			return s
-		}
+func Outermost(stages []groupby.Stage) (found *groupby.Stage) {
+	compare := func(a, b *groupby.Stage) int {
+		return cmp.Or(cmp.Compare(slices.Index(wholes, a.Name), slices.Index(wholes, b.Name)), compareSums(a.Took(), b.Took()))
 	}
-	var found *groupby.Stage
 	for i := range stages {
-		if s := &stages[i]; s.Durations.Count() > 0 && (found == nil || compareSums(s.Took(), found.Took()) > 0) {
+		if s := &stages[i]; s.Durations.Count() > 0 && (found == nil || compare(s, found) > 0) {
 			found = s
 		}
 	}

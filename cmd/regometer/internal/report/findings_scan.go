@@ -27,10 +27,7 @@ const (
 // findByTime returns the findings that compare times, servers, clients and so
 // on: those of clusters by the number of decisions.
 func (s *scan) findByTime(r *Report) (found []Finding) {
-	drifting := make(chan Finding, 1)
-	go func() { drifting <- s.findDrift(r) }()
 	clusters := s.findClusters()
-	drift := <-drifting
 	for i := range clusters {
 		c := &clusters[i]
 		if path, share, outside := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
@@ -44,7 +41,7 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	slices.SortStableFunc(clusters, func(a, b cluster) int { return cmp.Compare(extra(&b), extra(&a)) })
 	is := func(k kind) bool { return slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == k }) }
 	if !is(slow) {
-		found = append(found, drift)
+		found = append(found, s.findDrift(r))
 	}
 	compiles, started := is(compiled), map[kind]bool{}
 	revision, begin := revisionSlower(r)

@@ -35,9 +35,9 @@ const (
 // with the same id, and this makes up a good part of it, or a short one begins
 // with it. Queries that are compiled more often are no start.
 func (s *scan) starts(c *cluster) bool {
-	type query struct{ server, path, revision int32 }
-	queries, compiles := map[query]bool{}, map[query]bool{}
-	n, all, soon := 0, 0, 0
+	type query struct{ server, path int32 }
+	cached, queries := map[query]int32{}, map[query]bool{} // with the revision, plus 1; and those of the servers
+	n, first, all, soon := 0.0, 0.0, 0.0, 0.0
 	servers := c.subject // with all paths
 	servers[ofPath] = anyName
 	for _, e := range s.events[max(0, c.first-(c.last-c.first)/4) : c.last+1] { // a compilation may not be slow
@@ -46,21 +46,30 @@ func (s *scan) starts(c *cluster) bool {
 				soon++
 			}
 		}
+		q, revision, compiles := query{e.names[ofServer], e.names[ofPath]}, e.names[ofRevision]+1, e.parts[ofCompile] > 0
+		if cached[q] != revision { // the server's cache became empty
+			cached[q] = 0
+		}
 		if servers.has(e) {
-			q := query{e.names[ofServer], e.names[ofPath], e.names[ofRevision]}
-			if queries[q] = true; e.parts[ofCompile] > 0 {
-				compiles[q] = true
+			queries[q] = true
+			if compiles {
 				n++
 			}
+			if compiles && cached[q] == 0 {
+				first++
+			}
+		}
+		if compiles {
+			cached[q] = revision
 		}
 	}
-	once := n <= 2*len(compiles)
-	if much := once && 4*n >= int(c.in.has); much || c.kind == compiled {
+	once := n <= 2*first
+	if much := once && 4*n >= c.in.has; much || c.kind == compiled {
 		return much
 	}
 	short := s.events[c.last].time-s.events[c.first].time <= int64(startLong)
-	first := float64(len(compiles)) >= s.share*float64(len(queries))/2 && n > 0 // the sample has a share of them
-	return short && once && first || float64(soon) >= startShare*float64(all)
+	most := first > 0 && 2*first >= s.share*float64(len(queries)) // the sample has a share of them
+	return short && once && most || soon >= startShare*all
 }
 
 // busy returns how many times as many decisions came in the times of a cluster
@@ -181,9 +190,12 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 		}
 		blocks = append(blocks, over)
 	}
+	if swaps > driftSwaps {
+		return f
+	}
 	quarters := [...]side{before, elsewhere, elsewhere, inside}
 	in, out := s.durationsOf(func(e *event) side { return quarters[4*e.at/len(s.events)] }, before)
-	if swaps > driftSwaps || len(in.all) == 0 || len(out.all) == 0 || in.quantile(0.5) < driftTimes*out.quantile(0.5) {
+	if len(in.all) == 0 || len(out.all) == 0 || in.quantile(0.5) < driftTimes*out.quantile(0.5) {
 		return f
 	}
 	f.Figures = map[string]float64{}

@@ -171,11 +171,17 @@ func TestSeverity(t *testing.T) {
 		t.Errorf("a storm of compilations is no fault: %+v", found)
 	}
 	for _, h := range healthyScenes {
-		if strings.HasPrefix(h.name, "servers come") {
-			s := newSceneOf(h.name, 60_000)
+		for _, usual := range []struct {
+			scene, rule string
+			decisions   int
+		}{{"servers come", "server_missing", 60_000}, {"canary on all servers", "revision_slower", 20_000}} {
+			if !strings.HasPrefix(h.name, usual.scene) {
+				continue
+			}
+			s := newSceneOf(h.name+", 20000, seed 0", usual.decisions)
 			h.shape(s, rand.New(rand.NewPCG(s.seed, 3)))
-			if found := s.find(t); !slices.ContainsFunc(found, func(f report.Finding) bool { return f.Rule == "server_missing" && f.Severity == report.Info }) {
-				t.Errorf("servers that come and go are a fault, or not missing: %+v", found)
+			if found := s.find(t); !slices.ContainsFunc(found, func(f report.Finding) bool { return f.Rule == usual.rule && f.Severity == report.Info }) {
+				t.Errorf("%s: no %s, or a fault: %+v", h.name, usual.rule, found)
 			}
 		}
 	}

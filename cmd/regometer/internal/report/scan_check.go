@@ -196,11 +196,7 @@ func (t *trial) steps(excess []float64) bool {
 	// each has the price of a change point (Yao 1988).
 	ends := 0.0
 	if t.in.rate() < rareTimes*t.out.rate() {
-		for _, is := range []bool{t.begins, t.ends} {
-			if is {
-				ends += 2 * math.Log(float64(len(in)+len(out)))
-			}
-		}
+		ends = 2 * t.changes * math.Log(float64(len(in)+len(out)))
 	}
 	return !fits(4, course[:4]...) && !fits(2-ends, course[3:6]...) && !fits(12-ends, course...)
 }
@@ -242,7 +238,6 @@ func (t *trial) measureExcess(of func(*event) float64) []float64 {
 	excess := make([]float64, len(t.events))
 	paths := make([]tally, len(t.values[ofPath]))
 	var outside tally
-	shared := make([]bool, len(paths)) // the cluster does not have it alone
 	for i, e := range t.events {
 		if excess[i] = of(e); t.removed[i] || t.feature.of(e) < 0 {
 			excess[i] = math.NaN()
@@ -250,7 +245,6 @@ func (t *trial) measureExcess(of func(*event) float64) []float64 {
 		if t.sides[i] != inside {
 			paths[e.names[ofPath]].add(excess[i])
 			outside.add(excess[i])
-			shared[e.names[ofPath]] = true
 		}
 	}
 	alone := math.NaN()
@@ -261,8 +255,8 @@ func (t *trial) measureExcess(of func(*event) float64) []float64 {
 	var others [scanBins]tally // at the same time
 	for i, e := range t.events {
 		expected := alone
-		if shared[e.names[ofPath]] {
-			expected = paths[e.names[ofPath]].expect(math.NaN())
+		if of := paths[e.names[ofPath]]; of.all > 0 {
+			expected = of.expect(math.NaN())
 		}
 		if excess[i] -= expected; t.sides[i] == peer {
 			others[t.bin[i]].add(excess[i])

@@ -68,9 +68,10 @@ var endPrice = math.Log(scanBins)
 type cluster struct {
 	*feature
 	target
-	first, last  int  // the first and the last of scan.events
-	revised      bool // it begins with a revision
-	begins, ends bool // after the first decision of the subject, before the last one
+	first, last  int     // the first and the last of scan.events
+	revised      bool    // it begins with a revision
+	begins, ends bool    // after the first decision of the subject, before the last one
+	changes      float64 // the number of these ends, which are change points
 	in, out      tally
 	score, price float64   // the price of its names and ends, which is taken off the score
 	again        []cluster // others that are like it, at other times
@@ -253,20 +254,21 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		if in.has < scanHas || m.rare && in.has < scanRare || in.all < scanLeast || begins && from < scanLeast || ends && n-to < scanLeast {
 			return
 		}
-		total, price := others, penalty
-		if begins || ends {
-			total, price = own, price+endPrice
+		total, changes := others, 0.0
+		if begins {
+			total, changes = own, 1
 		}
-		if begins && ends {
-			price += endPrice
+		if ends {
+			total, changes = own, changes+1
 		}
 		out := total.minus(in)
 		if out.all < scanLeast || !m.isRaised(in.rate(), out.rate(), revised) {
 			return
 		}
-		c := cluster{feature: m.feature, target: t, revised: revised, begins: begins, ends: ends, first: from, last: to, in: in, out: out, price: price}
-		c.score = m.ratio(in, total) - price
-		c.rank = max(c.score, m.ratio(in, base)-price)
+		c := cluster{feature: m.feature, target: t, revised: revised, begins: begins, ends: ends, first: from, last: to, changes: changes, in: in, out: out}
+		c.price = penalty + changes*endPrice
+		c.score = m.ratio(in, total) - c.price
+		c.rank = max(c.score, m.ratio(in, base)-c.price)
 		switch {
 		case c.kind == shifted && c.outcome <= outcome.Neither && !begins && ends:
 			if c.score > fell.score {
