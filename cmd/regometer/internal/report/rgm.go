@@ -119,6 +119,7 @@ func readJSON(r *io.LimitedReader) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	tables := x.tables()
 	var line savedSlice
 	for {
 		r.N, left = maxLine, mostCounts
@@ -128,7 +129,7 @@ func readJSON(r *io.LimitedReader) (*Data, error) {
 			return x, nil
 		}
 		if err == nil {
-			err = x.insert(&line)
+			err = line.insert(tables)
 		}
 		if err != nil {
 			return nil, err
@@ -159,15 +160,15 @@ func (s *savedHead) restore() (*Data, error) {
 	return x, errors.Join(errServers, errClients, x.ids.read(&s.IDs), x.readSample(s), x.largest.check(), x.inputs.check())
 }
 
-// insert adds a group with a slice of time.
-func (x *Data) insert(line *savedSlice) error {
-	for _, t := range x.tables() {
-		if t.name == line.Table {
-			line.Slices = []groupby.Slice{line.Slice}
-			return t.Insert(&line.Group)
+// insert adds the group with its slice of time to its table.
+func (s *savedSlice) insert(tables []table) error {
+	for _, t := range tables {
+		if t.name == s.Table {
+			s.Slices = []groupby.Slice{s.Slice}
+			return t.Insert(&s.Group)
 		}
 	}
-	return fmt.Errorf("there is no table %.80q", line.Table)
+	return fmt.Errorf("there is no table %.80q", s.Table)
 }
 
 func writeDurations(enc *jsontext.Encoder, d *exphist.Snapshot) error {
