@@ -4,6 +4,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -185,9 +186,9 @@ func (t *tracer) end(traced, plain time.Duration) {
 	t.pass(max(t.last, traced))
 	all := float64(max(1, t.last))
 	t.costs.Record(int64(costUnit * all / float64(max(1, plain))))
-	t.others.add(all*t.decisions, float64(plain)*t.decisions)
-	if t.query != t.others {
-		t.query.add(all*t.decisions, float64(plain)*t.decisions)
+	for _, q := range slices.Compact([]*query{t.others, t.query}) {
+		q.traced += all * t.decisions
+		q.plain += float64(plain) * t.decisions
 	}
 	for _, m := range t.reached {
 		if m.spans == nil {
@@ -197,11 +198,6 @@ func (t *tracer) end(traced, plain time.Duration) {
 		m.took = 0
 	}
 	t.reached = t.reached[:0]
-}
-
-func (q *query) add(traced, plain float64) {
-	q.traced += traced
-	q.plain += plain
 }
 
 // line returns a line of a frame.
