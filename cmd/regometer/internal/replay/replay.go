@@ -241,7 +241,7 @@ func newWorker(o *Options) *worker {
 	w := &worker{evaluator: newEvaluator(o.Policy, o.Timeout), verdicts: o.Read.Verdicts, tracer: newTracer(o.Policy)}
 	w.reader = logread.NewReader(logread.Options{
 		Metric:   func([]byte) int32 { return -1 }, // none is of interest
-		Problem:  func(logread.Problem, int64) {}, // whoever has read the log before counts them
+		Problem:  func(logread.Problem, int64) {},  // whoever has read the log before counts them
 		Event:    func(e *logread.Event) { w.event(e) },
 		Verdicts: w.verdicts,
 	})
