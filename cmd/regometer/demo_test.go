@@ -14,9 +14,7 @@ import (
 )
 
 func TestDemo(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
-		t.Skip("builds OPA twice: set REGOMETER_SLOW_TESTS=1")
-	}
+	skipSlow(t, "builds OPA twice")
 	keep := filepath.Join(t.TempDir(), "keep")
 	stdout := succeed(t, "demo", "--duration", "2s", "--keep", keep)
 	for _, want := range []string{strings.TrimPrefix(opabuild.NewestVersion, "v"), "rego_query_eval", "data.rbac.", "time in the handler", "allocations"} {
@@ -35,9 +33,7 @@ func TestDemo(t *testing.T) {
 // tests of the servers' policy are in testdata, because a cluster gets all of
 // its folder.
 func TestExamplePolicy(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
-		t.Skip("builds OPA: set REGOMETER_SLOW_TESTS=1")
-	}
+	skipSlow(t, "builds OPA")
 	opa := must(opabuild.Build(t.Context(), opabuild.Options{}))
 	for _, args := range [][]string{
 		{"test", "--threshold", "100", "."},

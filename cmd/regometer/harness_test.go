@@ -119,3 +119,11 @@ func main() {
 	}
 	return dir
 }
+
+// skipSlow skips a test, and says why it is slow, unless such tests are asked for.
+func skipSlow(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
+		t.Skip(why + ": set REGOMETER_SLOW_TESTS=1")
+	}
+}

@@ -51,9 +51,7 @@ func (c *collecting) send(write func(w io.Writer)) {
 
 // The uploads of 200 servers wait for a slow target at the same time.
 func TestCollectWaitingMemory(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
-		t.Skip("makes 250,000 decisions: set REGOMETER_SLOW_TESTS=1")
-	}
+	skipSlow(t, "makes 250,000 decisions")
 	const uploads, events = 200, 1250
 	var arrived atomic.Int64
 	all := make(chan struct{})
@@ -96,9 +94,7 @@ func TestCollectWaitingMemory(t *testing.T) {
 // A collector with the documented limits needs no more for the most expensive
 // events, and gives the memory back.
 func TestCollectMemory(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
-		t.Skip("unpacks events of 16 MiB: set REGOMETER_SLOW_TESTS=1")
-	}
+	skipSlow(t, "unpacks events of 16 MiB")
 	t.Setenv("GOMAXPROCS", "2")
 	t.Setenv("GOMEMLIMIT", fmt.Sprint(collectNeeds(2), "000000"))
 	const size = collect.DefaultEvent - 1000
@@ -134,9 +130,7 @@ func TestCollectMemory(t *testing.T) {
 
 // A report needs no more than 256 MB, whatever is in the log.
 func TestReportMemory(t *testing.T) {
-	if os.Getenv("REGOMETER_SLOW_TESTS") == "" {
-		t.Skip("writes and reads a gigabyte: set REGOMETER_SLOW_TESTS=1")
-	}
+	skipSlow(t, "writes and reads a gigabyte")
 	// The kernel counts the peak of the process that starts the command as the
 	// command's. So the test starts itself again, in a process without the
 	// memory of the tests before.

@@ -163,11 +163,7 @@ func (v *verifier) openOPA(ctx context.Context) error {
 	}
 	// With the settings of Build, the packages that it compiled are in Go's cache.
 	flags, env := v.options.settings()
-	v.opa = side{
-		dir:   src.dir,
-		env:   append(env, "GOTMPDIR="+temp), // as in compile
-		flags: append(flags, "-mod=readonly", tags),
-	}
+	v.opa = side{dir: src.dir, env: append(env, "GOTMPDIR="+temp), flags: append(flags, "-mod=readonly", tags)}
 	if err := v.findPackages(ctx); err != nil {
 		return err
 	}
