@@ -51,6 +51,10 @@ var ruleTests = []struct {
 	}), []string{"300 of 1,000 decisions (30.0 %) failed on path `b`"}}, // a scan has said the other one
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 50})), []string{"50 of 50 decisions (100 %) were cancelled on path `p`. Clients gave up"}},
 	{"cancelled_high", reportOf(groupOf("p", [6]uint64{outcome.Cancelled: 49})), nil},
+	{"http_send_unfinished", httpReport(10, 0), []string{"10 of 1,000 decisions (1.0 %) had a call of `http.send` that did not end on path `rbac/allow`."}},
+	{"http_send_unfinished", httpReport(9, 0), nil},
+	{"http_send_slow", httpReport(0, 20), []string{"20 of 1,000 calls of `http.send` (2.0 %) took a second or more, and 20 times the median on path `rbac/allow`."}},
+	{"http_send_slow", httpReport(0, 19), nil},
 	{"path_undefined", undefinedReport(40, 60), []string{"100 of 100 decisions (100 %) were undefined on 2 paths: `gone/1` (60 of 60), `gone/0` (40 of 40). "}},
 	{"path_undefined", undefinedReport(40, 59), nil}, // too few
 	{"path_undefined", with(undefinedReport(100), func(r *Report) { r.Groups.At(0).Outcomes = [6]uint64{outcome.Undefined: 94, outcome.Allowed: 6} }), nil}, // sometimes defined
@@ -92,6 +96,14 @@ func healthy() *Report {
 // failing returns a report of n decisions, of which some fail.
 func failing(failed, n uint64) *Report {
 	return reportOf(groupOf("rbac/allow", [6]uint64{outcome.Allowed: n - failed, outcome.Failed: failed}))
+}
+
+// httpReport returns a report of 1000 decisions, of which some have a call of
+// http.send that does not end, or takes two seconds.
+func httpReport(unfinished uint64, slow int) *Report {
+	s := stageOf(httpStage, append(same(1000-slow, ms), same(slow, 2*time.Second)...)...)
+	s.Unfinished = unfinished
+	return reportOf(groupOf("rbac/allow", [6]uint64{1000}, s))
 }
 
 func undefinedReport(decisions ...uint64) *Report {
