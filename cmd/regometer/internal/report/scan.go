@@ -238,28 +238,35 @@ func (s *scan) setTargets() {
 	s.targets = append(s.targets, pairs[:min(len(pairs), pairMost)]...)
 }
 
-// setOver sets the durations relative to those of the path.
+// setOver sets the durations relative to those of the path. It goes through the
+// events in their order, in which they are in memory.
 func (s *scan) setOver() {
-	var known exphist.Snapshot
-	for _, v := range s.values[ofPath] {
-		if len(v.events) < scanLeast {
+	known := make([]*exphist.Histogram, len(s.values[ofPath])) // of the paths with enough decisions
+	for path, v := range s.values[ofPath] {
+		if len(v.events) >= scanLeast {
+			known[path] = exphist.New(groupby.Layout)
+		}
+	}
+	for _, e := range s.events {
+		if h := known[e.names[ofPath]]; h != nil && e.took > 0 {
+			h.Record(e.took)
+		}
+	}
+	fast, top := make([]float64, len(known)), make([]float64, len(known))
+	var all exphist.Snapshot
+	for path, h := range known {
+		if h == nil {
 			continue
 		}
-		h := exphist.New(groupby.Layout)
-		for _, i := range v.events {
-			if took := s.events[i].took; took > 0 {
-				h.Record(took)
-			}
+		if h.Snapshot(&all); all.Count() >= scanLeast {
+			fast[path] = all.Quantile(0.1)
+			top[path] = max(all.Quantile(topShare), topTimes*fast[path])
 		}
-		if h.Snapshot(&known); known.Count() < scanLeast {
-			continue
-		}
-		fast := known.Quantile(0.1)
-		top := max(known.Quantile(topShare), topTimes*fast)
-		for _, i := range v.events {
-			if e := s.events[i]; e.took > 0 {
-				e.top, e.over = float64(e.took) > top, math.Log(float64(e.took)/fast)
-			}
+	}
+	for _, e := range s.events {
+		if path := e.names[ofPath]; fast[path] > 0 && e.took > 0 {
+			took := float64(e.took)
+			e.top, e.over = took > top[path], math.Log(took/fast[path])
 		}
 	}
 }
