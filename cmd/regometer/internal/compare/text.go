@@ -84,6 +84,18 @@ func count(rows []Row) map[Verdict]int {
 	return n
 }
 
+// lacking returns the number of rows with a change that there is too little
+// data for.
+func lacking(rows []Row) int {
+	n := 0
+	for _, r := range rows {
+		if slices.ContainsFunc(r.Changes, func(ch Change) bool { return ch.Verdict == TooLittle }) {
+			n++
+		}
+	}
+	return n
+}
+
 // summary says whether decisions changed, and how many times of each verdict
 // there are.
 func (c *Comparison) summary() string {
@@ -91,12 +103,7 @@ func (c *Comparison) summary() string {
 	if c.By == "path" {
 		group = c.By
 	}
-	n, few := len(c.Decisions), 0
-	for _, r := range c.Decisions {
-		if slices.ContainsFunc(r.Changes, func(ch Change) bool { return ch.Verdict == TooLittle }) {
-			few++
-		}
-	}
+	n, few := len(c.Decisions), lacking(c.Decisions)
 	groups := text.Plural(n, group)
 	var said string
 	switch changed := count(c.Decisions)[Changed]; {
@@ -153,8 +160,8 @@ func (c *Comparison) claim() string {
 	if c.Intervals > 0 {
 		claim = fmt.Sprintf("There are %s. On average, at most %.0f %% of the changes are noise. ", text.Plural(c.Intervals, "interval"), 100*(1-confidence))
 	}
-	if few := count(c.Decisions)[TooLittle] + count(c.Stages)[TooLittle]; few > 0 {
-		claim += "Not judged, for lack of data: " + text.Plural(few, "row") +
+	if few := lacking(c.Decisions) + lacking(c.Stages); few > 0 {
+		claim += "There is too little data in " + text.Plural(few, "row") +
 			". Compare longer logs, whose decisions have times, or look closer at fewer rows: see `--path`."
 	}
 	return strings.TrimSpace(claim)
