@@ -240,7 +240,9 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	}
 	others, same := "the others", ""
 	if c.kind == slow {
-		same = " of the same paths"
+		if same = " of the same paths"; c.subject[ofPath] != anyName {
+			same = " of the same path"
+		}
 	}
 	if others += same; c.timed() {
 		others = "those" + same + " at other times"

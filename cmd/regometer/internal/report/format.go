@@ -39,7 +39,7 @@ var magics = []struct {
 	{"\x04\x22\x4d\x18", formatLZ4, ""},
 	{"\xff\xfe", formatUTF16, ""},
 	{"\xfe\xff", formatUTF16, ""},
-	{savedMagic, "saved", "a saved report: run regometer merge FILE"},
+	{savedMagic, "saved", "a saved report, which has no decisions: name the logs, or run regometer merge FILE"},
 	{"PK\x03\x04", "zip", "a zip archive: run unzip -p FILE | regometer report -"},
 	{"", "nested", "an archive in an archive, or compressed twice: unpack the outer one, and name its files"},
 	{"", "window", "compressed by zstd --long=28 or more: run zstd -dc --long=31 FILE | regometer report -"},

@@ -238,7 +238,7 @@ func TestReadSaved(t *testing.T) {
 		t.Error("IsSaved does not tell")
 	}
 	x := readAll(t, Options{Inputs: []string{folder}})
-	if in := x.Report().Inputs; in.Decisions != 1 || len(in.Problems) != 1 || in.Problems[0].Remedy() != saved+" is a saved report: run regometer merge FILE" {
+	if in := x.Report().Inputs; in.Decisions != 1 || len(in.Problems) != 1 || in.Problems[0].Remedy() != saved+" is a saved report, which has no decisions: name the logs, or run regometer merge FILE" {
 		t.Errorf("%+v", in)
 	}
 }
