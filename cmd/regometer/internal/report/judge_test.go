@@ -229,6 +229,9 @@ func (t *truth) wrongFigures(f *finding) (wrong []string, judged bool) {
 	if known == 0 {
 		wrong = append(wrong, "none is known")
 	}
+	if f.Path == "" && strings.Contains(f.Text, "of the same path ") {
+		wrong = append(wrong, "the same path is none")
+	}
 	return wrong, true
 }
 
