@@ -156,14 +156,18 @@ func (r *Report) unjudged() string {
 			most, key = n, g.Key
 		}
 	}
-	flag, ok := quoted([]string{"--outcome", key + "=" + r.sample.exampleOf(key)})
+	rule, advice := r.sample.exampleOf(key), "If a field of the result says yes or no, name it"
+	if rule == listRule {
+		advice = "If the result lists reasons to deny, say so"
+	}
+	flag, ok := quoted([]string{"--outcome", key + "=" + rule})
 	switch {
 	case key == "":
 		return ""
 	case !ok || strings.ContainsAny(key, "=*`"):
 		flag = "--outcome"
 	}
-	return fmt.Sprintf("%s of path %s have another result. If a field of the result says yes or no, name it: `%s`.", text.Plural(most, "decision"), name(key), flag)
+	return fmt.Sprintf("%s of path %s have another result. %s: `%s`.", text.Plural(most, "decision"), name(key), advice, flag)
 }
 
 // The rules that say that a report has only a part of a log, and that it has

@@ -124,7 +124,8 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// A path with other results has an example of --outcome, with a field of them.
+// A path with other results has an example of --outcome, with a field of them,
+// or for lists of reasons.
 func TestUnjudged(t *testing.T) {
 	t.Parallel()
 	log := func(n int, result string) string { return logOf(n, sampleTime+`,"result":`+result+`,`+sampleMetrics) }
@@ -132,6 +133,7 @@ func TestUnjudged(t *testing.T) {
 		log(100, `{"user":"x","granted":false}`):                                         "'app/main=result.granted'",
 		log(100, `{"user":"x","not-a.field":true}`):                                      `'app/main=result.user == "TEXT"'`,
 		log(100, `{"list":[{"ok":true}],"ok":"yes"}`):                                    `'app/main=result.ok == "TEXT"'`,
+		log(100, `["the user is suspended"]`):                                            `'app/main=not result'`,
 		log(95, `7`) + log(5, `true`):                                                    `'app/main=result.FIELD'`,
 		log(99, `7`):                                                                     "",
 		log(94, `7`) + log(6, `true`):                                                    "",
@@ -139,8 +141,8 @@ func TestUnjudged(t *testing.T) {
 		strings.ReplaceAll(log(100, `7`), `"result":`, `"masked":["/result"],"result":`): "",
 	} {
 		said := readLog(t, log, Options{}).Report().Coverage()
-		_, flag, _ := strings.Cut(said[len(said)-1], "name it: `--outcome ")
-		if flag = strings.TrimSuffix(flag, "`."); flag != rule {
+		_, flag, _ := strings.Cut(said[len(said)-1], ": `--outcome ")
+		if flag = strings.TrimSuffix(flag, "`."); flag != rule || strings.Contains(said[len(said)-1], "lists reasons") != strings.Contains(rule, "not result") {
 			t.Errorf("%.100s: %q, want %s", log, said, rule)
 		}
 	}

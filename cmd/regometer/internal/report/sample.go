@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
@@ -170,10 +171,16 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 	return true
 }
 
+// listRule judges results that are lists.
+const listRule = "not result"
+
 // exampleRule returns a rule for --outcome that may judge the result of a
-// decision: by a boolean field, or else a string. It returns nil if it finds
-// none.
+// decision: by a boolean field, or else a string, or as a list of reasons. It
+// returns nil if it finds none.
 func exampleRule(e *logread.Event) []byte {
+	if e.Outcome == outcome.Neither && bytes.HasPrefix(e.Result, []byte("[")) {
+		return []byte(listRule)
+	}
 	var fields map[string]any
 	if e.Outcome != outcome.Neither || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
 		return nil
