@@ -69,7 +69,12 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 					return fmt.Errorf("%s was saved with --by %s: leave out --by %s", args[i], side.By, read.By)
 				}
 				if side.Total.Decisions == 0 {
-					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions, so there is nothing to compare")
+					explain(cmd.ErrOrStderr(), &side.Inputs)
+					which := ""
+					if side.Inputs.Decisions > 0 && read.Paths != nil {
+						which = " that --path selects"
+					}
+					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions"+which+", so there is nothing to compare")
 				}
 				for _, f := range side.Findings {
 					if f.Rule == report.PartlyRead || f.Rule == "metrics_missing" || f.Rule == report.Repeated {

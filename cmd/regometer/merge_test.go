@@ -72,6 +72,16 @@ func TestEmpty(t *testing.T) {
 			t.Errorf("%s: status %d, prints\n%s\n%s", args, status, stdout, stderr)
 		}
 	}
+	succeed(t, "report", "--save", "folder/a.rgm", "a.log")
+	for args, want := range map[string]string{
+		"compare --path nothing a.log a.log": "regometer: a.log has no decisions that --path selects, so there is nothing to compare\n",
+		"compare --path nothing folder a.log": "regometer: folder/a.rgm is a saved report, which has no decisions: name the logs, or run regometer merge FILE\n" +
+			"regometer: folder has no decisions, so there is nothing to compare\n",
+	} {
+		if status, _, stderr := call(t.Context(), strings.Fields(args)...); status != exitEmpty || stderr != want {
+			t.Errorf("%s: status %d, %s", args, status, stderr)
+		}
+	}
 	if out := succeed(t, "merge", "none.rgm"); !strings.Contains(out, "There are no decisions.") {
 		t.Errorf("merge, which has no flags that select, prints\n%s", out)
 	}
