@@ -20,9 +20,7 @@ func (c *Comparison) Write(w output.Writer, top int) {
 		if all > 0 {
 			w.Table(t)
 		}
-		if top > 0 && all > top {
-			w.Prose(text.Count(all-top) + " more: see `--top`.")
-		}
+		output.WriteMore(w, top, all)
 	}
 	decisions := newTable(c.By, "outcome", "change in pp", "decisions")
 	decisions.Columns[2].Drop, decisions.Columns[6].Drop = 3, 2 // the share before matters more

@@ -37,6 +37,14 @@ type Writer interface {
 	Flush() error
 }
 
+// WriteMore says how many rows there are after the first top of a table, which
+// has all rows if top is 0.
+func WriteMore(w Writer, top, all int) {
+	if top > 0 && all > top {
+		w.Prose(text.Count(all-top) + " more: see `--top`.")
+	}
+}
+
 // A Section has rows of a table.
 type Section struct {
 	Name, Share, Prose string

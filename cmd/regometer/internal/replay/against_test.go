@@ -65,6 +65,12 @@ func TestAgainst(t *testing.T) {
 			t.Errorf("the table or the Markdown lacks %s:\n%s\n%s", part, table.String(), markdown.String())
 		}
 	}
+	// A stage keeps its rows, and each table says how many rows it leaves out.
+	var short bytes.Buffer
+	noError(output.Write(&short, r, output.Options{Width: 110, Top: 1}))
+	if s := short.String(); !strings.Contains(s, "  rego_query_eval  p99 ") || !strings.Contains(s, "1 more: see `--top`.\n\nDecisions") || !strings.Contains(s, "1 more: see `--top`.\n\nRules") {
+		t.Errorf("the first rows are\n%s", s)
+	}
 	for line := range strings.Lines(table.String()) {
 		if text.Width(strings.TrimSpace(line)) > 110 {
 			t.Errorf("a line is too wide: %s", line)

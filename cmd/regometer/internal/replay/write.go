@@ -31,45 +31,51 @@ func (r *Report) Write(w output.Writer, top int) {
 	for _, p := range r.summary() {
 		w.Prose(p)
 	}
-	show := func(title string, t *text.Table) {
-		if t.Rows = text.First(t.Rows, top); len(t.Rows) > 0 {
+	show := func(title string, t *text.Table, all int) {
+		if all > 0 {
 			w.Title(title)
 			w.Table(t)
+			output.WriteMore(w, top, all)
 		}
+	}
+	showFirst := func(title string, t *text.Table) {
+		all := len(t.Rows)
+		t.Rows = text.First(t.Rows, top)
+		show(title, t, all)
 	}
 	paths := text.NewTable(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")
 	for _, p := range r.Paths {
 		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
 			duration(p.Replayed.Median), duration(p.Logged.Median), duration(p.Replayed.P99), duration(p.Logged.P99))
 	}
-	show("Results"+r.ofSample(inSample), paths)
+	showFirst("Results"+r.ofSample(inSample), paths)
 	differences, examples := r.differences()
-	show("Decisions that are not equal", differences)
+	showFirst("Decisions that are not equal", differences)
 	for _, x := range text.First(examples, top) {
 		if x.Input != "" { // which no cell has room for
 			w.Item(x.ID, "The input of this decision:", x.Input)
 		}
 	}
 	if r.Times != nil {
-		show("Evaluations with the policy before and after", r.Times.StageTable(0))
+		show("Evaluations with the policy before and after", r.Times.StageTable(top), len(r.Times.Stages)) // with all rows of a stage
 	}
 	p := r.Profile
-	show("Rules by their own time", p.RuleTable())
+	showFirst("Rules by their own time", p.RuleTable())
 	lines := text.NewTable(2, "source", "place", "time", "share", "evaluated")
 	for _, x := range p.Lines {
 		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), p.share(x), count(x.Evaluated))
 	}
-	show("Lines by time", lines)
+	showFirst("Lines by time", lines)
 	builtins := text.NewTable(1, "built-in function", "time", "share", "calls")
 	for _, x := range p.Builtins {
 		builtins.Add(x.Name, text.Duration(x.Time), p.share(x), count(x.Evaluated))
 	}
-	show("Built-in functions by time", builtins)
+	showFirst("Built-in functions by time", builtins)
 	never := text.NewTable(2, "rule", "place")
 	for _, x := range p.Unreached {
 		never.Add(x.Name, x.place())
 	}
-	show(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.ofSample(inSample), text.Count(len(p.Unreached))), never)
+	showFirst(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.ofSample(inSample), text.Count(len(p.Unreached))), never)
 }
 
 // differences returns examples of the decisions that are not equal, as a table
