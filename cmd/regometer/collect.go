@@ -100,7 +100,7 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 	flags := cmd.Flags()
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:18191", "`address` to listen on")
 	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services, bundles and plugins.regometer")
-	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; can be repeated")
+	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle whose rules get labels; may be repeated")
 	flags.StringVar(&o.forward, "forward", "", "pass each body on to this `URL`, or to the service with this name in --config; without it, bodies are dropped after they are counted")
 	flags.DurationVar(&o.timeout, "forward-timeout", collect.DefaultTimeout, "longest `time` for the target's answer; for more than 8s, give the service in OPA's configuration a response_header_timeout_seconds (default 10) that is 2s longer")
 	flags.Func("profile", "evaluate a sample of the decisions again, with at most this `share` of one processor, such as 2%, and tell on /debug/pprof/rego which rules take the time", func(text string) error {

@@ -70,8 +70,8 @@ Without --all, it evaluates a sample of up to 20,000 decisions that stands for a
 	}
 	flags := cmd.Flags()
 	addReadFlags(cmd, &o.run.Read)
-	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle, with its data; can be repeated")
-	flags.StringArrayVar(&o.against, "against", nil, "Rego `file`, folder or bundle of the policy before, to compare with, and not with the log; can be repeated")
+	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle, with its data; may be repeated")
+	flags.StringArrayVar(&o.against, "against", nil, "Rego `file`, folder or bundle of the policy before, to compare with, and not with the log; may be repeated")
 	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services and bundles")
 	flags.BoolVar(&o.run.All, "all", false, "evaluate all decisions, and not a sample")
 	flags.BoolVar(&o.network, "network", false, "let built-in functions connect to other machines")

@@ -153,7 +153,7 @@ func addReadFlags(cmd *cobra.Command, o *report.Options) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz or tenants/*/authz; may be repeated")
 	o.Outcomes = map[string]string{}
-	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'", func(text string) error {
+	flags.Func("outcome", "how results of a path end: `PATH=RULE`, such as 'app/main=result.granted'; may be repeated", func(text string) error {
 		path, rule, isRule := strings.Cut(text, "=")
 		if !isRule {
 			return errors.New("write PATH=RULE, such as 'app/main=result.granted'")
