@@ -87,6 +87,20 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
+// A rule of --outcome whose path no decision has is named. It may be misspelled.
+func TestUnusedRules(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write("a.log", succeed(t, "sample", "--decisions", "200"))
+	write("p.rego", "package rbac\nallow := true")
+	for _, command := range []string{"report", "replay --policy p.rego"} {
+		args := command + " --outcome rbac/alow=result.a --outcome rbac/allow=result.b --outcome rbac/*=result.c --outcome x/*=result.d a.log"
+		const start, end = "regometer: --outcome: no selected decision has the path ", ": check how it is spelled\n"
+		if _, _, stderr := call(t.Context(), strings.Fields(args)...); stderr != start+"rbac/alow"+end+start+"x/*"+end {
+			t.Errorf("%s: %s", command, stderr)
+		}
+	}
+}
+
 // Reports that were saved and merged are printed as one over all logs.
 func TestMerge(t *testing.T) {
 	t.Chdir(t.TempDir())

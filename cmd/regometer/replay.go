@@ -119,6 +119,11 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 		return err
 	}
 	explain(cmd.ErrOrStderr(), r.Inputs)
+	var paths []string
+	for _, p := range r.Paths {
+		paths = append(paths, p.Path)
+	}
+	explainRules(cmd.ErrOrStderr(), o.run.Read.Outcomes, paths)
 	switch {
 	case failure != nil:
 		return failure

@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	pathpkg "path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +25,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/rollup"
 )
 
 func newReportCommand() *cobra.Command {
@@ -101,6 +105,13 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 				return err
 			}
 			explain(cmd.ErrOrStderr(), &r.Inputs)
+			if r.By == "path" {
+				var paths []string
+				for _, g := range r.Groups.Sums() {
+					paths = append(paths, g.Key)
+				}
+				explainRules(cmd.ErrOrStderr(), o.Outcomes, paths)
+			}
 			if r.Interrupted {
 				fmt.Fprintln(cmd.ErrOrStderr(), "regometer: interrupted: the output covers only what was read until then")
 				return statusError(exitInterrupted)
@@ -205,6 +216,20 @@ func explain(stderr io.Writer, in *report.Inputs) {
 		fmt.Fprintln(stderr, "An event is a JSON object with decision_id and one of path, query and labels, or with metrics and enough\n"+
 			"other members of events. If it has msg, this is \"Decision Log\".\n"+
 			"See "+text.Documents+"report.md for the forms that regometer reads.")
+	}
+}
+
+// explainRules names the rules of --outcome that judged no decision, because none
+// has one of their paths.
+func explainRules(stderr io.Writer, rules map[string]string, paths []string) {
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		has := func(key string) bool {
+			same, _ := pathpkg.Match(rule, key)
+			return same || key == rollup.Other // which may have any path
+		}
+		if !slices.ContainsFunc(paths, has) {
+			fmt.Fprintf(stderr, "regometer: --outcome: no selected decision has the path %s: check how it is spelled\n", rule)
+		}
 	}
 }
 
