@@ -34,9 +34,6 @@ type Options struct {
 // Problem is a kind of fault of a log.
 type Problem string
 
-// Error makes a problem the error of a file that cannot be read.
-func (p Problem) Error() string { return string(p) }
-
 // The problems.
 const (
 	InvalidJSON    Problem = "invalid_json"    // JSON that begins and breaks

@@ -58,7 +58,7 @@ func (w *worker) readTar(ctx context.Context, in *input, text *bufio.Reader) err
 		member, err := archive.Next()
 		switch {
 		case errors.Is(err, io.EOF) && read < blockSizeOfTar: // which the package accepts
-			return Damaged
+			return problemError{Damaged}
 		case errors.Is(err, io.EOF):
 			return readZeros(text)
 		case err != nil:
@@ -83,7 +83,7 @@ func readZeros(text io.ByteReader) error {
 		if c, err := text.ReadByte(); err != nil {
 			return err
 		} else if c != 0 {
-			return Damaged
+			return problemError{Damaged}
 		}
 	}
 }

@@ -293,7 +293,7 @@ func (r *reading) counted(ctx context.Context, from io.Reader, size int64) io.Re
 		}
 		read += int64(n)
 		if read < size && errors.Is(err, io.EOF) {
-			err = Shortened
+			err = problemError{Shortened}
 		}
 		return n, err
 	})
@@ -347,7 +347,7 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	switch {
 	case err != nil:
 	case f == formatTar && l == w.member:
-		err = nested
+		err = problemError{nested}
 	case f == formatTar:
 		err = w.readTar(ctx, p.input, text)
 	default:
@@ -360,11 +360,11 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 
 // fail notes the error that ended the reading of a part.
 func (p *part) fail(ctx context.Context, err error) {
-	var known logread.Problem
+	var known problemError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
 	case errors.As(err, &known):
-		p.failure = known
+		p.failure = known.Problem
 	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
 		p.failure = Damaged
 	default:

@@ -10,6 +10,11 @@ import (
 	"github.com/regometer/regometer/internal/logread"
 )
 
+// A problemError is the error of a file that cannot be read.
+type problemError struct{ logread.Problem }
+
+func (p problemError) Error() string { return string(p.Problem) }
+
 // refused begins the problems of formats.
 const refused logread.Problem = "format_"
 

@@ -62,8 +62,8 @@ func (l *layer) open(ctx context.Context, from io.Reader, mayWait bool) (text *b
 		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
 		text, f = bufio.NewReader(decoder.Reader(text)), ""
 	default:
-		if err = nested; text == l.raw {
-			err = refused + logread.Problem(f)
+		if err = (problemError{nested}); text == l.raw {
+			err = problemError{refused + logread.Problem(f)}
 		}
 	}
 	return text, f, done, err
@@ -76,7 +76,7 @@ func (l *layer) decompressor(f format) (r io.Reader, release func(), err error) 
 	switch f {
 	case formatGzip:
 		if l.gzip.Reset(l.raw) != nil {
-			return nil, release, Damaged
+			return nil, release, problemError{Damaged}
 		}
 		r = checked{&l.gzip}
 	case formatZstd:
@@ -132,10 +132,10 @@ type checked struct{ io.Reader }
 func (c checked) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	switch {
-	case err == nil, errors.Is(err, io.EOF), errors.Is(err, Shortened):
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, problemError{Shortened}):
 		return n, err
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return n, refused + "window"
+		return n, problemError{refused + "window"}
 	}
-	return n, Damaged
+	return n, problemError{Damaged}
 }

@@ -83,7 +83,7 @@ func TestDecompressed(t *testing.T) {
 		{"zstd, the end is missing", zstandard(string(large))[:1<<20], "", true},
 	} {
 		got, err := layerText(t, l, iotest.HalfReader(bytes.NewReader(test.file)))
-		if errors.Is(err, Damaged) != test.damaged || err != nil && !test.damaged {
+		if errors.Is(err, problemError{Damaged}) != test.damaged || err != nil && !test.damaged {
 			t.Errorf("%s: got error %v", test.what, err)
 		}
 		if !strings.HasPrefix(string(got), test.want) || !test.damaged && len(got) != len(test.want) {
