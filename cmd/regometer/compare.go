@@ -93,7 +93,7 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&read.By, "by", "path", "group decisions by this `key`, as regometer report does")
+	flags.StringVar(&read.By, "by", "path", "group decisions by this `KEY`, as regometer report does")
 	flags.StringArrayVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz; may be repeated")
 	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'denied>+5pp' or 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
 		t, err := compare.ParseThreshold(text)

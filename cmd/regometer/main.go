@@ -83,17 +83,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintln(stderr, "regometer: interrupted")
 		return exitInterrupted
 	case !started:
-		message := exclusive.ReplaceAllString(goFunction.ReplaceAllString(err.Error(), ""), "use only one of these flags: $1")
+		message := exclusive.ReplaceAllString(withoutFunction(err), "use only one of these flags: $1")
 		fmt.Fprintf(stderr, "regometer: %s\nRun '%s --help' for usage.\n", message, cmd.CommandPath())
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "regometer: %v\n", err)
+	fmt.Fprintf(stderr, "regometer: %s\n", withoutFunction(err))
 	return exitFailure
 }
 
-// goFunction matches what Go's packages put before the cause of an error. The
-// error already names the flag and its value.
-var goFunction = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": `)
+// withoutFunction leaves out what Go's packages put before the cause of an error.
+// The error already names the file, or the flag and its value.
+func withoutFunction(err error) string { return goFunction.ReplaceAllString(err.Error(), "$1") }
+
+var goFunction = regexp.MustCompile(`(^|: )l?stat |strconv\.\w+: parsing "[^"]*": `)
 
 // exclusive matches Cobra's error of flags that exclude each other.
 var exclusive = regexp.MustCompile(`^if any flags in the group .* \[(.+)\] were all set$`)
