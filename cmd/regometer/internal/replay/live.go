@@ -83,6 +83,7 @@ func (l *Live) Run(ctx context.Context) {
 		l.mu.Lock()
 		l.end = end
 		l.mu.Unlock()
+		l.begin = time.Now() // it may not even start
 		if err := l.run(renewed); renewed.Err() == nil {
 			wait := min(time.Second+l.rest(), longestWait)
 			l.log.Error("The process that profiles the policy has ended. It starts again later. Counting goes on.", "error", err, "wait", wait)

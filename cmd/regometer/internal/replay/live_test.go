@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -173,6 +174,17 @@ func TestLiveStartsAgain(t *testing.T) {
 	until(t, "nobody notices its end", func() bool { return log.has("has ended") })
 	if log.has("wait=5m0s") { // for 1.8 seconds of work
 		t.Errorf("it waits long: %s", log.String())
+	}
+}
+
+// A process that cannot start is not tried again at once.
+func TestLiveCannotStart(t *testing.T) {
+	var log said
+	l := NewLive(0.02, slog.New(slog.NewTextHandler(&log, nil)), filepath.Join(t.TempDir(), "none"))
+	go l.Run(t.Context())
+	until(t, "nobody says so", func() bool { return log.has("has ended") })
+	if log.has("wait=-") {
+		t.Errorf("it does not wait: %s", log.String())
 	}
 }
 
