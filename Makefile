@@ -35,8 +35,8 @@ GO_RELEASES := go1.25.14 go1.26.11 go1.27.4
 OLDEST_OPA = $(shell sed -n 's/.*OldestVersion *= "\(.*\)"/\1/p' cmd/regometer/internal/opabuild/version.go)
 
 # Tests and linters take a tenth less processor time with a larger heap. make race
-# and test-root test with Go's own. Compilers and linkers take 7 % less if their
-# heap is collected only near 1 GB, which OPA's v1/ast comes close to.
+# and test-root test with Go's own. Compilers and linkers take a little less too if
+# their heap is collected only near 1 GB, which OPA's v1/ast comes close to.
 HEAP := 400
 TOOLEXEC := -toolexec 'env GOGC=off GOMEMLIMIT=1GiB'
 

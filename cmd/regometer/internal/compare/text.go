@@ -143,8 +143,9 @@ func (c *Comparison) summary() string {
 		said += " " + partlyText
 	}
 	var times []string
+	counts := count(c.Stages)
 	for _, v := range verdicts {
-		if n := count(c.Stages)[v]; n > 0 {
+		if n := counts[v]; n > 0 {
 			times = append(times, text.Count(n)+" "+string(v))
 		}
 	}
