@@ -79,25 +79,22 @@ func findOften(r *Report) (found []Finding) {
 		key   string
 		n, of uint64
 	}
-	// How decisions end, and how many of them have a call of http.send that does not.
-	type ending struct {
-		path string
-		of   outcome.Outcome
-	}
-	paths, hung := make([][]path, len(oftens)), map[ending]tally{}
+	paths := make([][]path, len(oftens))
+	// How many decisions of a path with an outcome have a call of http.send that does not end.
+	hung := make([][outcome.Cancelled + 1]tally, len(r.sample.names.list))
 	for i := range r.sample.kept {
-		d := &r.sample.kept[i]
-		e, n := ending{r.sample.name(d, ofPath), d.outcome}, 0.0
+		d, n := &r.sample.kept[i], 0.0
 		if d.parts[ofHTTP] < 0 {
 			n = 1
 		}
-		hung[e] = hung[e].plus(tally{1, n})
+		hung[d.names[ofPath]][d.outcome].add(n)
 	}
 	for _, g := range r.Groups.Sums() {
 		for i := range oftens {
 			o := &oftens[i]
 			n, of := o.count(g)
-			told := o.kind == shifted && hung[ending{g.Key, o.outcome}].rate() > 0.5 || slices.ContainsFunc(r.byTime, func(f Finding) bool {
+			at := r.sample.names.find(Hash(0, []byte(g.Key)))
+			told := o.kind == shifted && at >= 0 && hung[at][o.outcome].rate() > 0.5 || slices.ContainsFunc(r.byTime, func(f Finding) bool {
 				return (f.Rule == o.rule || o.kind == shifted && f.Rule == o.feature.rule+"_rose") && (f.Path == "" || f.Path == g.Key)
 			})
 			if g.Key != rollup.Other && n >= o.each && Ratio(n, of) >= o.share && !told {

@@ -190,7 +190,7 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 		}
 		blocks = append(blocks, over)
 	}
-	if swaps > driftSwaps {
+	if swaps > driftSwaps || blocks[driftBlocks-1].rate()-blocks[0].rate() < math.Log(driftTimes)/2 {
 		return f
 	}
 	quarters := [...]side{before, elsewhere, elsewhere, inside}

@@ -189,19 +189,21 @@ func (s *scan) setAsked() {
 // setCold finds the decisions of cold servers.
 func (s *scan) setCold() {
 	type start struct {
+		server    int
 		time      int64
 		decisions float64
 	}
-	starts := map[[2]int32]*start{} // of each server with a revision
-	for _, e := range s.events {
-		key := [2]int32{e.names[ofServer], e.names[ofRevision]}
-		from := starts[key]
-		if from == nil {
-			from = &start{time: e.time}
-			starts[key] = from
+	starts := make([]start, len(s.values[ofRevision])) // of the server with a revision
+	for n := range s.values[ofServer] {
+		for _, i := range s.values[ofServer][n].events {
+			e := s.events[i]
+			from := &starts[e.names[ofRevision]]
+			if from.decisions == 0 || from.server != n {
+				*from = start{server: n, time: e.time}
+			}
+			from.decisions += 1 / s.share
+			e.cold = from.time > s.events[0].time+int64(startNear) && (from.decisions <= startDecisions || e.time-from.time <= int64(startLong))
 		}
-		from.decisions += 1 / s.share
-		e.cold = from.time > s.events[0].time+int64(startNear) && (from.decisions <= startDecisions || e.time-from.time <= int64(startLong))
 	}
 }
 
