@@ -4,10 +4,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +38,8 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 		Example: `  regometer compare before/ after/
   regometer compare --fail-on 'denied>+5pp' --fail-on 'allowed@httpapi/authz<-5pp' before/ after/
   regometer compare --fail-on 'p99:rego_query_eval>+20%' monday.rgm tuesday.rgm
-  regometer compare --path httpapi --format markdown before after`,
+  regometer compare --path httpapi --format markdown before after
+  regometer compare --outcome 'app/main=result.granted' before.log after.log`,
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return fmt.Errorf("name two logs or saved reports, before and after, not %d", len(args))
@@ -60,7 +59,7 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 			var sides [2]*report.Report
 			for i, input := range args {
 				read.Inputs = []string{input}
-				if sides[i], err = readSide(cmd.Context(), read, cmd.ErrOrStderr()); err != nil {
+				if sides[i], err = readSide(cmd, read); err != nil {
 					return err
 				}
 			}
@@ -71,8 +70,8 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 				if side.Total.Decisions == 0 {
 					explain(cmd.ErrOrStderr(), &side.Inputs)
 					which := ""
-					if side.Inputs.Decisions > 0 && read.Paths != nil {
-						which = " that --path selects"
+					if side.Inputs.Decisions > 0 {
+						which = " that --path, --since and --until select"
 					}
 					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions"+which+", so there is nothing to compare")
 				}
@@ -82,6 +81,7 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 					}
 				}
 			}
+			explainRules(cmd.ErrOrStderr(), read.Outcomes, append(pathsOf(sides[0]), pathsOf(sides[1])...))
 			c, err := compare.Reports(sides[0], sides[1], thresholds...)
 			if err != nil {
 				return err
@@ -94,13 +94,12 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&read.By, "by", "path", "group decisions by this `KEY`, as regometer report does")
-	flags.StringArrayVar(&read.Paths, "path", nil, "only decisions whose path begins with this `pattern`, such as httpapi/authz; may be repeated")
+	addReadFlags(cmd, &read)
 	flags.Func("fail-on", "exit with status 3 beyond this `threshold`, such as 'denied>+5pp' or 'p99:rego_query_eval>+20%'; may be repeated", func(text string) error {
 		t, err := compare.ParseThreshold(text)
 		thresholds = append(thresholds, t)
 		return err
 	})
-	flags.BoolVar(&read.Unique, "unique", false, "count each decision once, as regometer report does")
 	addFormatFlag(cmd, &shown)
 	addNumberFlag(cmd, &shown.Top, "top", 20, "`number` of rows in each table; 0 for all, with all outcomes (default 20)")
 	return cmd
@@ -108,13 +107,12 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 
 // readSide reads one of the two sides, which is logs or a saved report, and
 // shows the progress.
-func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.Report, error) {
+func readSide(cmd *cobra.Command, o report.Options) (*report.Report, error) {
 	if name := o.Inputs[0]; report.IsSaved(name) {
-		if o.Unique {
-			return nil, fmt.Errorf("%s: %w", name, errSavedUnique)
-		}
-		if o.Paths != nil {
-			return nil, fmt.Errorf("%s: --path does not work with saved reports: use it with regometer report --save", name)
+		for _, flag := range readFlags {
+			if cmd.Flags().Changed(flag) {
+				return nil, fmt.Errorf("%s: --%s does not work with saved reports: use it with regometer report --save", name, flag)
+			}
 		}
 		x, err := report.Load(name)
 		if err != nil {
@@ -122,16 +120,16 @@ func readSide(ctx context.Context, o report.Options, stderr io.Writer) (*report.
 		}
 		return x.Report(), nil
 	}
-	progress := newProgressLine(stderr)
+	progress := newProgressLine(cmd.ErrOrStderr())
 	defer progress.clear()
 	o.Progress = progress.report
-	x, err := report.Read(ctx, o)
+	x, err := report.Read(cmd.Context(), o)
 	if err != nil {
 		return nil, err
 	}
 	r := x.Report()
 	if r.Interrupted { // half a side cannot be compared with a whole one
-		return nil, ctx.Err()
+		return nil, cmd.Context().Err()
 	}
 	return r, nil
 }

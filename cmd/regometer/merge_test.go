@@ -74,7 +74,7 @@ func TestEmpty(t *testing.T) {
 	}
 	succeed(t, "report", "--save", "folder/a.rgm", "a.log")
 	for args, want := range map[string]string{
-		"compare --path nothing a.log a.log": "regometer: a.log has no decisions that --path selects, so there is nothing to compare\n",
+		"compare --path nothing a.log a.log": "regometer: a.log has no decisions that --path, --since and --until select, so there is nothing to compare\n",
 		"compare --path nothing folder a.log": "regometer: folder/a.rgm is a saved report, which has no decisions: name the logs, or run regometer merge FILE\n" +
 			"regometer: folder has no decisions, so there is nothing to compare\n",
 	} {
@@ -87,13 +87,25 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
+// A comparison judges results like a report.
+func TestCompareReads(t *testing.T) {
+	t.Chdir(t.TempDir())
+	log := strings.ReplaceAll(succeed(t, "sample", "--decisions", "2000", "--rate", "2"), `"result":true`, `"result":{"granted":true}`)
+	write("a.log", log)
+	write("b.log", strings.ReplaceAll(log, `"granted":true`, `"granted":false`))
+	args := []string{"compare", "--path", "rbac", "--top", "0", "--outcome", "rbac/allow=result.granted", "a.log", "b.log"}
+	if out := succeed(t, args...); !strings.HasPrefix(out, "Decisions changed in 1 of 1 path.") {
+		t.Errorf("with --outcome:\n%s", out)
+	}
+}
+
 // A rule of --outcome whose path no decision has is named. It may be misspelled.
 func TestUnusedRules(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write("a.log", succeed(t, "sample", "--decisions", "200"))
 	write("p.rego", "package rbac\nallow := true")
-	for _, command := range []string{"report", "replay --policy p.rego"} {
-		args := command + " --outcome rbac/alow=result.a --outcome rbac/allow=result.b --outcome rbac/*=result.c --outcome x/*=result.d a.log"
+	for _, command := range []string{"report a.log", "replay --policy p.rego a.log", "compare a.log a.log"} {
+		args := command + " --outcome rbac/alow=result.a --outcome rbac/allow=result.b --outcome rbac/*=result.c --outcome x/*=result.d"
 		const start, end = "regometer: --outcome: no selected decision has the path ", ": check how it is spelled\n"
 		if _, _, stderr := call(t.Context(), strings.Fields(args)...); stderr != start+"rbac/alow"+end+start+"x/*"+end {
 			t.Errorf("%s: %s", command, stderr)
@@ -122,13 +134,14 @@ func TestMerge(t *testing.T) {
 
 	succeed(t, "report", "--by", "hour", "--save", "hour.rgm", "a.log")
 	for args, want := range map[string]string{
-		"merge week.rgm hour.rgm":      "hour.rgm and week.rgm cannot be merged: one is grouped by hour, the other by path",
-		"compare --unique a.rgm a.log": "a.rgm: --unique does not work with saved reports",
-		"compare --path a a.log a.rgm": "a.rgm: --path does not work with saved reports",
-		"compare --by day a.log a.rgm": "a.rgm was saved with --by path",
-		"compare hour.rgm a.log":       "one report is grouped by hour, the other by path",
-		"report --save . a.log":        "is a folder",
-		"merge --save days/a.rgm days": "is also the input days/a.rgm",
+		"merge week.rgm hour.rgm":        "hour.rgm and week.rgm cannot be merged: one is grouped by hour, the other by path",
+		"compare --unique a.rgm a.log":   "a.rgm: --unique does not work with saved reports",
+		"compare --path a a.log a.rgm":   "a.rgm: --path does not work with saved reports",
+		"compare --since 1h a.rgm b.rgm": "a.rgm: --since does not work with saved reports",
+		"compare --by day a.log a.rgm":   "a.rgm was saved with --by path",
+		"compare hour.rgm a.log":         "one report is grouped by hour, the other by path",
+		"report --save . a.log":          "is a folder",
+		"merge --save days/a.rgm days":   "is also the input days/a.rgm",
 	} {
 		if status, stdout, stderr := call(t.Context(), strings.Fields(args)...); status != exitFailure || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, prints %s%s, want %q", args, status, stdout, stderr, want)

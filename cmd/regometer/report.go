@@ -105,13 +105,7 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 				return err
 			}
 			explain(cmd.ErrOrStderr(), &r.Inputs)
-			if r.By == "path" {
-				var paths []string
-				for _, g := range r.Groups.Sums() {
-					paths = append(paths, g.Key)
-				}
-				explainRules(cmd.ErrOrStderr(), o.Outcomes, paths)
-			}
+			explainRules(cmd.ErrOrStderr(), o.Outcomes, pathsOf(r))
 			if r.Interrupted {
 				fmt.Fprintln(cmd.ErrOrStderr(), "regometer: interrupted: the output covers only what was read until then")
 				return statusError(exitInterrupted)
@@ -157,6 +151,9 @@ func limitMemory() {
 		debug.SetMemoryLimit(soft)
 	}
 }
+
+// readFlags are the flags that addReadFlags adds.
+var readFlags = []string{"path", "outcome", "since", "until", "unique"}
 
 // addReadFlags adds the flags that select decisions of a log and tell their
 // outcomes.
@@ -217,6 +214,18 @@ func explain(stderr io.Writer, in *report.Inputs) {
 			"other members of events. If it has msg, this is \"Decision Log\".\n"+
 			"See "+text.Documents+"report.md for the forms that regometer reads.")
 	}
+}
+
+// pathsOf returns the paths of a report's groups, or of all decisions if the groups
+// are not paths.
+func pathsOf(r *report.Report) (paths []string) {
+	if r.By != "path" {
+		return []string{rollup.Other}
+	}
+	for _, g := range r.Groups.Sums() {
+		paths = append(paths, g.Key)
+	}
+	return paths
 }
 
 // explainRules names the rules of --outcome that judged no decision, because none
