@@ -73,7 +73,7 @@ error or cancelled) and percentage points. > stands for a rise, < for a fall. Wi
 					if side.Inputs.Decisions > 0 {
 						which = " that --path, --since and --until select"
 					}
-					return emptyError(cmd.ErrOrStderr(), args[i]+" has no decisions"+which+", so there is nothing to compare")
+					return emptyError(cmd.ErrOrStderr(), &side.Inputs, report.Called(args[i])+" has no decisions"+which+", so there is nothing to compare")
 				}
 				for _, f := range side.Findings {
 					if f.Rule == report.PartlyRead || f.Rule == "metrics_missing" || f.Rule == report.Repeated {

@@ -59,6 +59,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return do(cmd, args)
 		}
 	}
+	// Cobra's own commands end with status 0 if they get a wrong name.
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error { _, _, err := root.Find(args); return err }
+		case "completion":
+			cmd.RunE = func(*cobra.Command, []string) error { return errors.New("name a shell: bash, fish, powershell or zsh") }
+		}
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	out := &standardOutput{Writer: stdout}

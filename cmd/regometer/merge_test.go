@@ -58,7 +58,7 @@ func TestEmpty(t *testing.T) {
 	write("empty.log", "")
 	noError(os.Mkdir("folder", 0o777))
 	succeed(t, "report", "--allow-empty", "--path", "nothing", "--save", "none.rgm", "a.log")
-	const reason = "regometer: the report has no decisions; with --allow-empty the exit status is 0\n"
+	const reason = "the report has no decisions; with --allow-empty the exit status is 0\n"
 	for args, want := range map[string]string{
 		"report empty.log":                                 "There are no decisions.",
 		"report --path nothing a.log":                      "The flags select none of 200 decisions, which are from 2026-01-02 03:04:05 to 2026-01-02 03:04:05 UTC. Change `--path`, `--since` or `--until`.",
@@ -68,7 +68,8 @@ func TestEmpty(t *testing.T) {
 	} {
 		status, stdout, stderr := call(t.Context(), strings.Fields(args)...)
 		stdout = strings.Join(strings.Fields(stdout), " ")
-		if strings.Contains(args, "--allow-empty") != (status == 0 && stderr == "") || status != 0 && (status != exitEmpty || stderr != reason) || !strings.Contains(stdout, want) {
+		why := map[bool]string{true: "regometer: standard input, or each file, is empty: ", false: "regometer: "}[args == "report empty.log"] + reason
+		if strings.Contains(args, "--allow-empty") != (status == 0 && stderr == "") || status != 0 && (status != exitEmpty || stderr != why) || !strings.Contains(stdout, want) {
 			t.Errorf("%s: status %d, prints\n%s\n%s", args, status, stdout, stderr)
 		}
 	}
@@ -139,7 +140,7 @@ func TestMerge(t *testing.T) {
 		"compare --path a a.log a.rgm":   "a.rgm: --path does not work with saved reports",
 		"compare --since 1h a.rgm b.rgm": "a.rgm: --since does not work with saved reports",
 		"compare --by day a.log a.rgm":   "a.rgm was saved with --by path",
-		"compare hour.rgm a.log":         "one report is grouped by hour, the other by path",
+		"compare hour.rgm a.log":         "the report before is grouped by hour, and the one after by path",
 		"report --save . a.log":          "is a folder",
 		"merge --save days/a.rgm days":   "is also the input days/a.rgm",
 	} {

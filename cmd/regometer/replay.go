@@ -101,6 +101,9 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 		return fmt.Errorf("--config: %w", err)
 	}
 	if o.run.Policy, err = replay.Load(ctx, o.policies, opa, o.network); err != nil {
+		if o.config != "" && o.policies != nil {
+			err = fmt.Errorf("%w; --policy and --config are one policy together: leave one out if both have the same rules", err)
+		}
 		return fmt.Errorf("cannot load the policy: %w", err)
 	}
 	if o.against != nil {
@@ -130,7 +133,7 @@ func runReplay(cmd *cobra.Command, o *replayOptions) error {
 	case r.Interrupted:
 		return statusError(exitInterrupted)
 	case r.Decisions == 0:
-		return emptyError(cmd.ErrOrStderr(), "no decision was evaluated")
+		return emptyError(cmd.ErrOrStderr(), r.Inputs, "no decision was evaluated")
 	}
 	return failedChecks(cmd.ErrOrStderr(), r.Checks(nil))
 }

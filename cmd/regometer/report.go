@@ -114,7 +114,7 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 				return err
 			}
 			if r.Total.Decisions == 0 && !allowEmpty {
-				return emptyError(cmd.ErrOrStderr(), "the report has no decisions; with --allow-empty the exit status is 0")
+				return emptyError(cmd.ErrOrStderr(), &r.Inputs, "the report has no decisions; with --allow-empty the exit status is 0")
 			}
 			return nil
 		},
@@ -244,7 +244,10 @@ func explainRules(stderr io.Writer, rules map[string]string, paths []string) {
 
 // emptyError says that there are no decisions. It returns the error for the
 // exit status.
-func emptyError(stderr io.Writer, message string) error {
+func emptyError(stderr io.Writer, in *report.Inputs, message string) error {
+	if in.Bytes == 0 {
+		message = "standard input, or each file, is empty: " + message
+	}
 	fmt.Fprintln(stderr, "regometer:", message)
 	return statusError(exitEmpty)
 }

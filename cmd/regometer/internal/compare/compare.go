@@ -115,7 +115,7 @@ type Only struct {
 // of the reports have different kinds of keys.
 func Reports(before, after *report.Report, thresholds ...Threshold) (*Comparison, error) {
 	if before.By != after.By {
-		return nil, fmt.Errorf("one report is grouped by %s, the other by %s: make both with the same --by", before.By, after.By)
+		return nil, fmt.Errorf("the report before is grouped by %s, and the one after by %s: make both with the same --by", before.By, after.By)
 	}
 	c := &Comparison{By: before.By, Partly: before.Partly() || after.Partly(), Thresholds: thresholds}
 	both := c.match(before, after)

@@ -94,6 +94,8 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	soft := used() + softRoom // the garbage collector works harder beyond it
+	errNoMemory := fmt.Errorf("--memory: the replay needs about %s, and more for evaluations that need much; "+
+		"the report has what was done until then", text.Bytes(used()+int64(2*sampleBytes)))
 	if o.Memory > 0 {
 		soft = min(soft, o.Memory/10*9)
 		go watchMemory(ctx, o.Memory, func() { cancel(errNoMemory) })
@@ -203,8 +205,6 @@ func (r *Report) add(d *decision, f finding) {
 		r.before.add(path, f.before)
 	}
 }
-
-var errNoMemory = errors.New("--memory: the replay would need more memory; the report has what was done until then")
 
 // softRoom is the memory that a replay should need beside the policies, in bytes.
 const softRoom = 120 << 20

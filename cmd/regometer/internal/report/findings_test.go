@@ -66,7 +66,7 @@ var ruleTests = []struct {
 	{"partly_read", gapReport(0, Gaps{Any: 10, Duration: 10}), nil}, // a small part
 	{"partly_read", with(metricsReport(1000, 11), broken), []string{"Others could not be read: `invalid_json` 11."}},
 	{"partly_read", with(metricsReport(1000, 10), broken), nil}, // a small part
-	{"partly_read", with(metricsReport(1000, 1), func(r *Report) { r.Inputs.Problems[0].Kind = Damaged }), []string{"`damaged` 1"}},
+	{"partly_read", with(metricsReport(1000, 1), func(r *Report) { r.Inputs.Problems[0].Kind = Damaged }), []string{"`damaged` 1", "copy damaged"}},
 	{"decisions_lost", lossReport(logread.LostChunks, 12, started), []string{"log: `lost_chunks` 12, from 2026-03-01 14:00:00 to 2026-03-01 14:00:00 UTC. A chunk"}},
 	{"decisions_lost", lossReport(logread.LostEvents, 1, 0), []string{"`lost_events` 1."}},
 	{"uploads_failed", lossReport(logread.UploadFailed, 2, started), []string{"`upload_failed` 2, from 2026"}},

@@ -164,6 +164,8 @@ func (r *Report) unjudged() string {
 	switch {
 	case key == "":
 		return ""
+	case rule == numberRule:
+		return fmt.Sprintf("%s of path %s have another result: numbers, which no rule of `--outcome` judges.", text.Plural(most, "decision"), name(key))
 	case !ok || strings.ContainsAny(key, "=*`"):
 		flag = "--outcome"
 	}
@@ -202,6 +204,9 @@ func partlyRead(r *Report) string {
 	finding := "The report has only a part of the log. " + r.covered()
 	if names, _ := r.Inputs.problems(logread.NoText); names != "" {
 		finding += " Write journald's log again with `journalctl --all`."
+	}
+	if problems, _ := r.Inputs.unread(); problems != "" {
+		finding += " `Input` says where: copy damaged and truncated files again, and convert files of other formats."
 	}
 	for _, g := range r.gaps() { // of which four together may be too many
 		if Ratio(uint64(g.n), r.Total.Decisions) > gapShare/4 && !strings.Contains(finding, g.remedy) {

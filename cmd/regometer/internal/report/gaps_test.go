@@ -130,19 +130,22 @@ func TestUnjudged(t *testing.T) {
 	t.Parallel()
 	log := func(n int, result string) string { return logOf(n, sampleTime+`,"result":`+result+`,`+sampleMetrics) }
 	for log, rule := range map[string]string{
-		log(100, `{"user":"x","granted":false}`):                                         "'app/main=result.granted'",
-		log(100, `{"user":"x","not-a.field":true}`):                                      `'app/main=result.user == "TEXT"'`,
-		log(100, `{"list":[{"ok":true}],"ok":"yes"}`):                                    `'app/main=result.ok == "TEXT"'`,
-		log(100, `["the user is suspended"]`):                                            `'app/main=not result'`,
-		log(95, `7`) + log(5, `true`):                                                    `'app/main=result.FIELD'`,
-		log(99, `7`):                                                                     "",
-		log(94, `7`) + log(6, `true`):                                                    "",
-		strings.ReplaceAll(log(100, `7`), "app/main", "a=b"):                             "",
+		log(100, `{"user":"x","granted":false}`):              "'app/main=result.granted'",
+		log(100, `{"user":"x","not-a.field":true}`):           `'app/main=result.user == "TEXT"'`,
+		log(100, `{"list":[{"ok":true}],"ok":"yes"}`):         `'app/main=result.ok == "TEXT"'`,
+		log(100, `["the user is suspended"]`):                 `'app/main=not result'`,
+		log(100, `"yes"`):                                     `'app/main=result == "TEXT"'`,
+		log(95, `{}`) + log(5, `true`):                        `'app/main=result.FIELD'`,
+		log(100, `7`):                                         "numbers, which no rule of `--outcome` judges.",
+		log(99, `7`):                                          "",
+		log(94, `7`) + log(6, `true`):                         "",
+		strings.ReplaceAll(log(100, `{}`), "app/main", "a=b"): "`--outcome",
 		strings.ReplaceAll(log(100, `7`), `"result":`, `"masked":["/result"],"result":`): "",
 	} {
 		said := readLog(t, log, Options{}).Report().Coverage()
-		_, flag, _ := strings.Cut(said[len(said)-1], ": `--outcome ")
-		if flag = strings.TrimSuffix(flag, "`."); flag != rule || strings.Contains(said[len(said)-1], "lists reasons") != strings.Contains(rule, "not result") {
+		_, advice, _ := strings.Cut(said[len(said)-1], " another result")
+		_, flag, _ := strings.Cut(advice, ": ")
+		if flag = strings.TrimSuffix(strings.TrimPrefix(flag, "`--outcome "), "`."); flag != rule || strings.Contains(said[len(said)-1], "lists reasons") != strings.Contains(rule, "not result") {
 			t.Errorf("%.100s: %q, want %s", log, said, rule)
 		}
 	}

@@ -170,7 +170,7 @@ func (in *input) sum() *Inputs {
 		all.Unrecognised = ""
 		return all
 	}
-	all.Unrecognised = called(in.Name) + describe(all.Unrecognised)
+	all.Unrecognised = Called(in.Name) + describe(all.Unrecognised)
 	if _, cut := all.problems(logread.Truncated); cut.Count > 0 {
 		all.Unrecognised += "; the file ends within an object"
 	}

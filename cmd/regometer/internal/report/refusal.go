@@ -25,15 +25,15 @@ const nested = refused + "nested"
 func (p *Problem) Remedy() string {
 	for _, m := range magics {
 		if p.Kind == refused+logread.Problem(m.format) && m.remedy != "" && len(p.First) > 0 {
-			return called(p.First[0].File) + " is " + m.remedy
+			return Called(p.First[0].File) + " is " + m.remedy
 		}
 	}
 	return ""
 }
 
-// called returns the name of a file, or of a member of an archive, for
+// Called returns the name of a file, or of a member of an archive, for
 // sentences.
-func called(file string) string {
+func Called(file string) string {
 	if rest, ok := strings.CutPrefix(file, standardInput); ok && (rest == "" || rest[0] == ':') {
 		return "standard input" + rest
 	}

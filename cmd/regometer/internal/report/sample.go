@@ -4,7 +4,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
@@ -171,18 +170,29 @@ func (s *decisionSample) add(e *logread.Event, stages []string, server, client h
 	return true
 }
 
-// listRule judges results that are lists.
-const listRule = "not result"
+const (
+	listRule   = "not result" // judges results that are lists
+	numberRule = "number"     // stands for the rule of numbers, which none judges
+)
 
 // exampleRule returns a rule for --outcome that may judge the result of a
 // decision: by a boolean field, or else a string, or as a list of reasons. It
 // returns nil if it finds none.
 func exampleRule(e *logread.Event) []byte {
-	if e.Outcome == outcome.Neither && bytes.HasPrefix(e.Result, []byte("[")) {
+	if e.Outcome != outcome.Neither || len(e.Result) == 0 {
+		return nil
+	}
+	switch e.Result[0] {
+	case '[':
 		return []byte(listRule)
+	case '"':
+		return []byte(`result == "TEXT"`)
+	case '{':
+	default:
+		return []byte(numberRule)
 	}
 	var fields map[string]any
-	if e.Outcome != outcome.Neither || len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
+	if len(e.Result) > nameLength || json.Unmarshal(e.Result, &fields) != nil {
 		return nil
 	}
 	for _, of := range [][2]string{{"bool", ""}, {"string", ` == "TEXT"`}} {
