@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 		`5`: " 5", `"65750"`: " 65750", `65750.0`: " 65750", `1e6`: " 1000000", `"1.5e1"`: " 15", `{"$numberLong":"1"}`: " 1", `{ "$numberInt" : "7" }`: " 7", `-0`: " 0", `"0"`: " 0",
 		`{"$numberDouble":"3.0"}`: " 3", `"9223372036854775807"`: " 9223372036854775807", `9007199254740991.0`: " 9007199254740991", `0.00e5`: " 0", `null`: "",
 		`9007199254740992.0`: bad, `9007199254740993.0`: bad, `4503599627370497.5`: bad, `1.00000000000000000001`: bad, `1e-999`: bad, "1." + strings.Repeat("0", 99): bad, `1e99`: bad, `0e9999`: bad, `"9223372036854775808"`: bad,
-		`1.5`: bad, `"1.5"`: bad, `""`: bad, `" 1"`: bad, `"007"`: bad, `"0x10"`: bad, `"+1"`: bad, `"null"`: bad, `true`: bad, `[1]`: bad, `{}`: bad, `{"a":1}`: bad,
+		`1.5`: bad, `"1.5"`: bad, `""`: bad, `" 1"`: bad, `"1.5e1 "`: bad, `"007"`: bad, `"0x10"`: bad, `"+1"`: bad, `"null"`: bad, `true`: bad, `[1]`: bad, `{}`: bad, `{"a":1}`: bad,
 		`{"$numberLong":[1]}`: bad, `"1ms"`: bad, `"\"1\""`: bad, `-1`: negative, `"-1"`: negative, `-1e3`: negative, `{"$numberLong":"-1"}`: negative,
 	})
 	// A store that writes numbers as strings does so with all that is no string.
@@ -72,7 +72,7 @@ func TestAnswers(t *testing.T) {
 		`1767323045.5`: usual, `1767323045500`: usual, `1767323045500000`: usual, `1767323045500000000`: usual, `"1767323045500"`: usual, `"1767323045.5"`: usual, `1.7673230455E9`: usual,
 		`1.7673230455e+18`: usual, `{"$date":1767323045500}`: usual, `{"$date":{"$numberLong":"1767323045500"}}`: usual, `{"$numberLong":"1767323045500"}`: usual,
 		`"2026-01-02T03:04:05.5"`: noZone, `{"$date":"2026-01-02 03:04:05,5"}`: noZone,
-		`"yesterday"`: badTime, `""`: badTime, `0`: badTime, `-1767323045`: badTime, `1e400`: badTime, `true`: badTime, `{}`: badTime, `["2026-01-02T03:04:05Z"]`: badTime,
+		`"yesterday"`: badTime, `"1767323045\n"`: badTime, `""`: badTime, `0`: badTime, `-1767323045`: badTime, `1e400`: badTime, `true`: badTime, `{}`: badTime, `["2026-01-02T03:04:05Z"]`: badTime,
 		// The ends of the units, within the years that are known.
 		"99999999": badTime, "100000000": " 1973-03-03T09:46:40Z", "9214646399": " 2261-12-31T23:59:59Z", "9214646400": badTime, "99999999999": badTime,
 		"100000000000": " 1973-03-03T09:46:40Z", "9214646399999": " 2261-12-31T23:59:59.999Z", "99999999999999": badTime, "100000000000000": " 1973-03-03T09:46:40Z",

@@ -176,7 +176,7 @@ func isScalar(text []byte) bool {
 	case "true", "false", "null":
 		return true
 	}
-	if len(text) == 0 || text[0] != '-' && !isDigit(text[0]) {
+	if len(text) == 0 || text[0] != '-' && !isDigit(text[0]) || text[len(text)-1] <= ' ' { // which json.Valid allows
 		return false
 	}
 	_, end := digits(text, 0)
