@@ -28,34 +28,35 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 	return true
 }
 
-// documentStep reads the token at i in a document, unless it is an object. It
-// does not check the order of tokens, and passes over numbers and the like.
-func (s *source) documentStep(text []byte, i int, end bool) (next int, ok bool) {
+// documentStep reads the token at the beginning of text in a document, unless it
+// is an object: see step. It does not check the order of tokens, and passes over
+// numbers and the like.
+func (s *source) documentStep(text []byte, all bool) (n int) {
 	s.within = true
-	switch text[i] {
+	switch text[0] {
 	case '[':
 		s.depth++
 	case ']', '}':
 		s.depth--
 		s.document = s.depth > 0
 	case '"':
-		next = stringEnd(text, i)
-		behind := skipSpace(text, max(next, i))
-		switch isEnd := behind == len(text) || next < 0 && lineEnd(text, i) == len(text); {
-		case isEnd && !s.isAll(text[i:], end):
-			return i, false
-		case next < 0:
-			s.breakOff(Truncated, text[i:], 0)
-			return i, true
+		n = stringEnd(text, 0)
+		behind := skipSpace(text, max(n, 0))
+		switch isEnd := behind == len(text) || n < 0 && lineEnd(text, 0) == len(text); {
+		case isEnd && !all:
+			return -1
+		case n < 0:
+			s.breakOff(s.cutBy(text), text, 0)
+			return 0
 		case !isEnd && text[behind] == ':':
-			if f := fieldOf(text[i+1 : next-1]); f.isData() && f != fieldResult { // no export has it
-				s.breakOff(TooLong, text[i:], 0)
-				return i, true
+			if f := fieldOf(text[1 : n-1]); f.isData() && f != fieldResult { // no export has it
+				s.breakOff(TooLong, text, 0)
+				return 0
 			}
-		case mayBegin(text[i+1 : next]):
-			s.reader.finder.take(s, nil, s.inBrackets(), text[i:next])
+		case mayBegin(text[1:n]):
+			s.reader.finder.take(s, nil, s.inBrackets(), text[:n])
 		}
-		return next, true
+		return n
 	}
-	return i + 1, true
+	return 1
 }

@@ -39,7 +39,6 @@ type source struct {
 	tried   int  // the length of a text that was too short, or 0
 	lines   bool // it had several lines
 	scanner scanner
-	event   bool // the last thing was an event of the file
 }
 
 // lineState is where in a line a source is.
@@ -81,47 +80,23 @@ func (s *source) endLines(n int) {
 // read reads text and returns the number of bytes that it has consumed, which
 // is all of them at the end. The next text must begin with the other bytes.
 func (s *source) read(text []byte, end bool) (n int) {
-	if !end && len(text) < min(2*s.tried, s.reader.options.MaxLength) && (s.lines || bytes.IndexByte(text[s.tried:], '\n') < 0) {
+	longest := s.reader.options.MaxLength
+	if !end && len(text) < min(2*s.tried, longest) && (s.lines || bytes.IndexByte(text[s.tried:], '\n') < 0) {
 		return 0
 	}
 	for s.tried = 0; n < len(text); {
-		if s.event && !s.within {
-			if n = s.readEvents(text, n); n == len(text) {
-				break
-			}
-		}
-		next, ok := s.step(text, n, end)
-		s.single = max(0, s.single-(next-n))
-		if n = next; !ok {
-			if isScanned := n + s.scanner.pos; isScanned < len(text) {
-				s.tried, s.lines = len(text)-n, isScanned == n && lineEnd(text, n) < len(text)
+		rest := text[n:min(len(text), n+longest)]
+		length := s.step(rest, end || len(rest) == longest)
+		if length < 0 {
+			if isScanned := s.scanner.pos; isScanned < len(rest) {
+				s.tried, s.lines = len(rest), isScanned == 0 && lineEnd(rest, 0) < len(rest)
 			}
 			break
 		}
+		s.single = max(0, s.single-length)
+		n += length
 	}
 	return n
-}
-
-// readEvents reads lines that are whole events, as most lines are, from the
-// line at i on. It returns the index behind them. It does the work of several
-// steps at once.
-func (s *source) readEvents(text []byte, i int) int {
-	s.event = false
-	if s.depth > 0 || s.column > 0 || s.broken > 0 || s.single > 0 {
-		return i
-	}
-	r, p := s.reader, &s.reader.finder.parsers[0]
-	for len(text)-i > 2 && text[i] == '{' && text[i+1] == '"' {
-		rest := text[i:]
-		end := p.parse(rest[:min(len(rest), s.reader.options.MaxLength)])
-		if end < 0 || end == len(rest) || rest[end] != '\n' || p.holdsMore || !p.isEvent() {
-			break
-		}
-		r.deliver(p, rest[:end], r.lines+1, nil)
-		r.lines++
-		i += end + 1
-	}
-	return i
 }
 
 // lineEnd returns the index of the next newline from i on, or len(text).
@@ -132,94 +107,83 @@ func lineEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// step reads one thing at i: a value, a line or a bracket. It returns the index
-// behind it, and whether there was enough text to go on.
-func (s *source) step(text []byte, i int, end bool) (next int, ok bool) {
+// step reads one thing at the beginning of text: a value, a line or a bracket.
+// It returns its length, or -1 if the text is too short to go on. all says that
+// no more text comes, or that more is of no interest.
+func (s *source) step(text []byte, all bool) (n int) {
 	if s.skips { // the rest of the line
-		if i = lineEnd(text, i); i < len(text) {
+		if n = lineEnd(text, 0); n < len(text) {
 			s.endLines(1)
-			i++
+			n++
 		}
-		return i, true
+		return n
 	}
-	if next = skipBlank(text, i); next > i { // a step of its own, since single counts from i
-		s.column += next - i
+	if n = skipBlank(text, 0); n > 0 { // a step of its own, since single counts from its end
+		s.column += n
 		s.reader.partial = s.reader.partial || !s.within
-		return next, true
+		return n
 	}
-	if text[i] == '\n' {
+	if text[0] == '\n' {
 		s.endLines(1)
-		return i + 1, true
+		return 1
 	}
 	if s.isFile() && len(s.reader.finder.waiting) > 0 {
 		s.reader.finder.expire()
 	}
-	if s.skips = s.broken > 0 && (s.column >= s.broken || strings.IndexByte("}],", text[i]) >= 0 || s.column == s.broken-1 && text[i] == '-'); s.skips {
-		return i, true
+	if s.skips = s.broken > 0 && (s.column >= s.broken || strings.IndexByte("}],", text[0]) >= 0 || s.column == s.broken-1 && text[0] == '-'); s.skips {
+		return 0
 	}
 	s.broken = 0
 	// Programs may write lines of JSON behind a line that looks like a table's.
-	if s.reader.table != nil && s.isFile() && !s.within && text[i] != '{' {
-		return s.readRow(text, i, end)
+	if s.reader.table != nil && s.isFile() && !s.within && text[0] != '{' {
+		return s.readRow(text, all)
 	}
-	c, behind, follows := text[i], skipBlank(text, i+1), byte('\n')
+	c, behind, follows := text[0], skipBlank(text, 1), byte('\n')
 	if behind < len(text) {
 		follows = text[behind]
 	}
 	switch {
-	case (c == '{' || c == '[') && behind == len(text) && !s.isAll(text[i:], end):
-		return i, false
+	case (c == '{' || c == '[') && behind == len(text) && !all:
+		return -1
 	case c == '{' && (follows == '"' || follows == '}' || follows == '\n'):
-		return s.object(text, i, end)
+		return s.object(text, all)
 	case c == '[' && !s.document && !(s.within && s.isArray()) && (follows == '{' || follows == ']' || follows == '\n'): // a list of objects
 		s.depth, s.within, s.opened, s.comma = 1, true, true, false
-		return i + 1, true
 	case s.document:
-		return s.documentStep(text, i, end)
+		return s.documentStep(text, all)
 	case c == ']' && (s.isArray() || s.within):
 		s.depth, s.within = 0, true
-		return i + 1, true
 	case c == ',' && (s.isArray() || s.within):
 		s.reader.partial = s.reader.partial || s.depth == 0
 		s.comma, s.within = false, true
-		return i + 1, true
+	default:
+		return s.other(text, all)
 	}
-	return s.other(text, i, end)
-}
-
-// isAll reports whether no more of a text comes than is there, or is of
-// interest.
-func (s *source) isAll(text []byte, end bool) bool {
-	return end || len(text) >= s.reader.options.MaxLength
-}
-
-// isOpen reports whether the line at i goes on.
-func (s *source) isOpen(text []byte, i int, end bool) bool {
-	return lineEnd(text, i) == len(text) && !s.isAll(text[i:], end)
+	return 1
 }
 
 // other reads text that is not JSON, or that breaks off here.
-func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
-	if s.isOpen(text, i, end) {
-		return i, false
+func (s *source) other(text []byte, all bool) (n int) {
+	n = lineEnd(text, 0)
+	if n == len(text) && !all {
+		return -1
 	}
-	eol := lineEnd(text, i)
-	line, f, isFirst := text[i:eol], &s.reader.finder, s.isFile() && s.line() == 1
+	line, f, isFirst := text[:n], &s.reader.finder, s.isFile() && s.line() == 1
 	if line[0] == '[' && !s.within && logged.Match(line) {
-		return s.textLog(text, i, end)
+		return s.textLog(text, all)
 	}
 	if before, ok := bytes.CutSuffix(bytes.TrimRight(line, " \t\r"), []byte(" {")); ok && !s.within && !endsLogged(before) {
-		switch behind := skipSpace(text, eol); { // an object of several lines may begin behind a prefix
-		case behind == len(text) && !s.isAll(text[i:], end):
-			return i, false
+		switch behind := skipSpace(text, n); { // an object of several lines may begin behind a prefix
+		case behind == len(text) && !all:
+			return -1
 		case behind < len(text) && text[behind] == '"':
 			s.within = true
-			return i + len(before) + 1, true
+			return len(before) + 1
 		}
 	}
 	if s.skips = true; s.within {
 		s.lose(line)
-		return eol, true
+		return n
 	}
 	if isFirst {
 		s.reader.table = tableOf(line)
@@ -241,7 +205,7 @@ func (s *source) other(text []byte, i int, end bool) (next int, ok bool) {
 	default:
 		s.embedded(line)
 	}
-	return eol, true
+	return n
 }
 
 // embedded reads a line that may be a list, or have an object behind a prefix.
@@ -318,72 +282,90 @@ func (s *source) lose(line []byte) {
 
 var idKey = []byte(`"decision_id"`)
 
-// object reads the JSON object at i.
-func (s *source) object(text []byte, i int, end bool) (next int, ok bool) {
+// object reads the JSON object that text begins with.
+func (s *source) object(text []byte, all bool) (length int) {
 	if s.comma && !s.document {
 		s.depth = 0
 	}
 	n := s.inBrackets()
 	p := &s.reader.finder.parsers[n.index()]
-	rest := text[i:]
-	rest = rest[:min(len(rest), s.reader.options.MaxLength)]
 	if s.scanner.pos == 0 {
-		if length := p.parse(rest); length >= 0 {
-			switch tail := isTail(rest[length:], s.isAll(rest, end)); {
-			case s.document: // which does not begin where a line was cut
-			case tail == more || tail == broken && s.isOpen(text, i, end):
-				return i, false
-			case tail == broken:
-				s.breakOff(InvalidJSON, rest, length)
-				return i, true
-			}
-			s.parsed(p, n, rest[:length], 0)
-			return i + length, true
+		length = p.parse(text)
+		if n := s.readEvents(text, length); n > 0 {
+			return n
 		}
-		if s.isOpen(text, i, end) {
-			return i, false
-		}
-		if s.single > 0 {
+		tail := length >= 0 && !s.document && isTail(text[length:], all) // a document does not begin where a line was cut
+		switch {
+		case (length < 0 || tail) && !all && lineEnd(text, max(0, length)) == len(text):
+			return -1
+		case tail:
+			s.breakOff(InvalidJSON, text, length)
+			return 0
+		case length >= 0:
+			s.parsed(p, n, text[:length], 0)
+			return length
+		case s.single > 0:
 			s.broken, s.skips = s.column+1, true
-			return i, true
+			return 0
 		}
 	}
-	st := s.scanner.scan(rest)
-	if st == more && !s.isAll(rest, end) {
-		return i, false
+	st := s.scanner.scan(text)
+	if st == more && !all {
+		return -1
 	}
-	kind, length := InvalidJSON, s.scanner.pos
+	length = s.scanner.pos
 	s.scanner.reset()
 	switch {
 	case st == done:
-		lines := joinLines(rest[:length])
-		p.parse(rest[:length])
-		s.parsed(p, n, rest[:length], lines)
-		return i + length, true
+		lines := joinLines(text[:length])
+		p.parse(text[:length])
+		s.parsed(p, n, text[:length], lines)
+		return length
 	case st == broken:
-	case (s.isFile() || len(rest) == s.reader.options.MaxLength) && s.openDocument(p, rest):
-		return i + 1, true
-	case len(rest) < s.reader.options.MaxLength:
-		kind = Truncated
+		s.breakOff(InvalidJSON, text, length)
+	case (s.isFile() || len(text) == s.reader.options.MaxLength) && s.openDocument(p, text):
+		return 1
 	default:
-		kind = TooLong
+		s.breakOff(s.cutBy(text), text, length)
 	}
-	s.breakOff(kind, rest, length)
-	return i, true
+	return 0
 }
 
-// isTail looks at what is behind an object on its line: broken if the object is
-// a member in the tail of another one, more if the text is too short to tell.
-func isTail(text []byte, end bool) status {
+// cutBy returns what cuts a value whose text has no end: the end of the file, or
+// the limit of its length.
+func (s *source) cutBy(text []byte) Problem {
+	if len(text) < s.reader.options.MaxLength {
+		return Truncated
+	}
+	return TooLong
+}
+
+// isTail reports whether what is behind an object on its line shows that the
+// object is a member in the tail of another one, or may show it when more comes.
+func isTail(text []byte, all bool) bool {
 	text, hasComma := bytes.CutPrefix(text[skipBlank(text, 0):], []byte{','})
 	text = text[skipBlank(text, 0):]
-	switch {
-	case len(text) == 0 && !end:
-		return more
-	case hasPrefix(text, "}") || hasComma && hasPrefix(text, `"`):
-		return broken
+	return len(text) == 0 && !all || hasPrefix(text, "}") || hasComma && hasPrefix(text, `"`)
+}
+
+// readEvents delivers the event that the parser has read at the beginning of
+// text, and those of the lines that follow, as long as each line is an event, as
+// most lines are. It does the work of several steps at once, and returns the
+// length of the lines.
+func (s *source) readEvents(text []byte, length int) (n int) {
+	r, p := s.reader, &s.reader.finder.parsers[0]
+	if !s.isFile() || s.lineState != (lineState{}) || s.depth > 0 || s.broken > 0 || s.single > 0 || len(r.finder.waiting) > 0 {
+		return 0
 	}
-	return done
+	for length >= 0 && n+length < len(text) && text[n+length] == '\n' && !p.holdsMore && p.isEvent() {
+		r.deliver(p, text[n:n+length], r.lines+1, nil)
+		r.lines++
+		if n += length + 1; !hasPrefix(text[n:], `{"`) {
+			break
+		}
+		length = p.parse(text[n:])
+	}
+	return n
 }
 
 // inBrackets returns the nesting of a value in the brackets of s.
@@ -413,15 +395,11 @@ func (s *source) breakOff(kind Problem, text []byte, length int) {
 // ended.
 func (s *source) parsed(p *parser, n nesting, object []byte, lines int) {
 	f := &s.reader.finder
-	switch {
-	case s.isFile() && p.isEvent():
-		if len(f.waiting) > 0 {
-			f.giveUp(func(*source) bool { return true })
-			p.parse(object) // p may have parsed another object
-		}
-		f.take(s, p, n, object)
-		s.event = true
-	case !f.take(s, p, n, object):
+	if s.isFile() && p.isEvent() && len(f.waiting) > 0 {
+		f.giveUp(func(*source) bool { return true })
+		p.parse(object) // p may have parsed another object
+	}
+	if !f.take(s, p, n, object) {
 		if bytes.Contains(object, []byte("__REALTIME_TIMESTAMP")) && noText.Match(object) {
 			s.problem(NoText)
 		}

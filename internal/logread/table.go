@@ -170,29 +170,28 @@ var escaper = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// readRow reads the record of a table at i.
-func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
-	t, rest := s.reader.table, text[i:]
-	rest = rest[:min(len(rest), s.reader.options.MaxLength)]
+// readRow reads the record of a table at the beginning of text: see step.
+func (s *source) readRow(text []byte, all bool) (length int) {
+	t := s.reader.table
 	n, isOpen := -1, true
-	for quotes := 0; isOpen && n < len(rest) && (n < 0 || s.single == 0); {
+	for quotes := 0; isOpen && n < len(text) && (n < 0 || s.single == 0); {
 		from := n + 1
-		if n = lineEnd(rest, from); n == len(rest) && !s.isAll(rest, end) {
-			return i, false
+		if n = lineEnd(text, from); n == len(text) && !all {
+			return -1
 		}
-		quotes += bytes.Count(rest[from:n], quote)
+		quotes += bytes.Count(text[from:n], quote)
 		isOpen = quotes%2 == 1
 	}
-	record, p := rest[:n], &s.reader.finder.parsers[s.index()]
-	cells, length := cutCells(record, t.comma)
+	record, p := text[:n], &s.reader.finder.parsers[s.index()]
+	cells, read := cutCells(record, t.comma)
 	have := min(len(cells), len(t.names)) // other cells show that they are not in quotes
-	isOpen = isOpen || length < n || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
+	isOpen = isOpen || read < n || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
 	switch joined := tableOf(record); {
 	case joined != nil: // another file begins
 		s.reader.table = joined
 		s.noteOther(1)
-	case i+n == len(text) && end && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
-		s.problem(Truncated)
+	case n == len(text) && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
+		s.problem(s.cutBy(text))
 	case t.isBehind && len(cells) > 1:
 		s.problem(UnknownForm)
 	case isOpen:
@@ -204,8 +203,8 @@ func (s *source) readRow(text []byte, i int, end bool) (next int, ok bool) {
 		if p.present&(1<<fieldDecisionID|1<<fieldMetrics) != 0 && s.reader.finder.taken == taken {
 			s.problem(UnknownForm)
 		}
-		i += n
+		length = n
 	}
 	s.skips = true // up to the end of the line
-	return i, true
+	return length
 }

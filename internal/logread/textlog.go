@@ -22,31 +22,32 @@ import (
 // themselves or have several lines, which are as they are. Lines after the
 // first of a value are indented by six blanks.
 
-// textLog reads a line of a logger in the text format at i, with its fields.
-func (s *source) textLog(text []byte, i int, end bool) (next int, ok bool) {
-	rest, f := text[i:], &s.reader.finder
-	rest = rest[:min(len(rest), s.reader.options.MaxLength)]
+// textLog reads a line of a logger in the text format, with its fields: see step.
+func (s *source) textLog(text []byte, all bool) (n int) {
 	const blanks = " \r\n"
-	n, times := lineEnd(rest, 0), f.times // it ends before a line that is neither empty nor indented
-	for n+2 < len(rest) && strings.IndexByte(blanks, rest[n+1]) >= 0 && (rest[n+1] != ' ' || strings.IndexByte(blanks, rest[n+2]) >= 0) {
-		n = lineEnd(rest, n+1)
+	f := &s.reader.finder
+	times := f.times
+	n = lineEnd(text, 0) // it ends before a line that is neither empty nor indented
+	for n+2 < len(text) && strings.IndexByte(blanks, text[n+1]) >= 0 && (text[n+1] != ' ' || strings.IndexByte(blanks, text[n+2]) >= 0) {
+		n = lineEnd(text, n+1)
 	}
 	switch {
-	case n+2 < len(rest):
+	case n+2 < len(text):
 		if s.times != nil { // it ended with the record before
 			f.times = s.times
 		}
-		rest = rest[:n]
-	case len(rest) == s.reader.options.MaxLength:
-		s.breakOff(TooLong, rest, len(rest))
-		return i, true
-	case !end:
-		return i, false
+	case len(text) == s.reader.options.MaxLength:
+		s.breakOff(TooLong, text, len(text))
+		return 0
+	case !all:
+		return -1
+	default:
+		n = len(text)
 	}
-	lines := bytes.TrimRight(rest, " \t\r\n")
+	lines := bytes.TrimRight(text[:n], " \t\r\n")
 	s.readMade(textObject(lines), lines)
 	f.times = times
-	return i + len(lines), true
+	return len(lines)
 }
 
 // readMade reads an object that stands for lines.
