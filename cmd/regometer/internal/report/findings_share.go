@@ -28,8 +28,8 @@ func Decisions(outcomes [outcome.Cancelled + 1]uint64) (n uint64) {
 // outcomes counts a cluster by its outcome, and the decisions with which it is
 // compared: those of the sample, and if a table has them, those of the whole log.
 // The table is that of a name, or the slices of time that are wholly inside and
-// outside.
-func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out tally, exact bool) {
+// outside, so that their shares are estimates too.
+func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out tally, sampled bool) {
 	m, parts, width, names := seen{Outcomes: r.Total.Outcomes}, r.Total.Slices, r.Width, 0
 	for a, n := range c.subject {
 		if n != anyName {
@@ -51,9 +51,9 @@ func (s *scan) outcomes(r *Report, c *cluster, from, to int64) (in, out tally, e
 		}
 	}
 	if s.share < 1 && names <= 1 && !c.stays && min(in.all, out.all) >= scanLeast {
-		return in, out, true
+		return in, out, c.timed()
 	}
-	return c.in, c.out, s.share == 1
+	return c.in, c.out, s.share < 1
 }
 
 // set sets a figure, with its 95 % interval if it is that of a sample.
@@ -63,11 +63,10 @@ func (f *Finding) set(figure, unit string, sampled bool, value, low, high float6
 	}
 }
 
-// setShare sets the figure of a share, which may be that of a sample of n
-// decisions.
-func (f *Finding) setShare(figure string, share float64, sampled bool, n float64) {
-	low, high := contrast.Wilson(share, n)
-	f.set(figure, "", sampled, share, low, high)
+// setShare sets the figure of a share, which may be that of a sample.
+func (f *Finding) setShare(figure string, of tally, sampled bool) {
+	low, high := contrast.Wilson(of.rate(), of.all)
+	f.set(figure, "", sampled, of.rate(), low, high)
 }
 
 // setDecisions sets the number of decisions from those in the sample.
@@ -77,18 +76,14 @@ func (s *scan) setDecisions(f *Finding, n float64) float64 {
 	return f.Figures["decisions"]
 }
 
-// sayOfSample returns a sentence that the figures of a finding come from a sample,
-// if they do, and adds its size to them.
+// sayOfSample returns a sentence that a finding comes from a sample, if it does,
+// and adds its size to the figures.
 func (s *scan) sayOfSample(figures map[string]float64) string {
 	if s.share == 1 {
 		return ""
 	}
-	shows := " The times are those of a sample of %s."
-	if figures["share_high"]+figures["median_high_ns"] > 0 {
-		shows = " A sample of %s shows this."
-	}
 	figures["sample"] = float64(len(s.events))
-	return fmt.Sprintf(shows, text.Plural(len(s.events), "decision"))
+	return fmt.Sprintf(" A sample of %s shows this.", text.Plural(len(s.events), "decision"))
 }
 
 // sums returns what the decisions of a cluster have of its feature, by name of an
@@ -116,25 +111,22 @@ func (s *scan) count(c *cluster) {
 // It returns "" if the tables contradict it.
 func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, from, to int64) (said, advice string) {
 	s.count(c)
-	in, out, sampled, about, more := c.in.rate(), c.out.rate(), s.share < 1, s.about(), ""
+	in, out, sampled, about, more := c.in, c.out, s.share < 1, s.about(), ""
+	s.setDecisions(f, in.all)
 	if f.Rule, f.Stage = c.rule, c.stage; c.kind == shifted {
-		a, b, exact := s.outcomes(r, c, from, to)
-		in, out, sampled = a.rate(), b.rate(), !exact
-		if !c.isRaised(in, out, c.revised) {
+		in, out, sampled = s.outcomes(r, c, from, to)
+		if !c.isRaised(in.rate(), out.rate(), c.revised) {
 			return "", ""
 		}
 		if f.Rule = c.rule + "_high"; c.timed() || f.Revision != "" {
 			f.Rule = c.rule + "_rose"
 		}
-		if exact && !c.timed() {
-			f.Figures["decisions"], about = a.all, ""
+		if !sampled {
+			f.Figures, about = map[string]float64{"decisions": in.all}, ""
 		}
 	}
-	if f.Figures["decisions"] == 0 {
-		s.setDecisions(f, c.in.all)
-	}
-	f.setShare("share", in, sampled, c.in.all)
-	f.setShare("share_outside", out, sampled, c.out.all)
+	f.setShare("share", in, sampled)
+	f.setShare("share_outside", out, sampled)
 	if at, share, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" { // a client that asks at no other time is no subject
 		more = f.nameClient(s.values[ofClient][at].name, share)
 	}
@@ -142,8 +134,8 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 		more = " The others changed then, and it did not."
 	}
 	of := f.Figures["decisions"]
-	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in), what, c.did, about,
-		text.Count(uint64(math.Round(in*of))), text.Count(uint64(of)), text.Percent(out), others, more), c.advice
+	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in.rate()), what, c.did, about,
+		text.Count(uint64(math.Round(in.rate()*of))), text.Count(uint64(of)), text.Percent(out.rate()), others, more), c.advice
 }
 
 // nameClient names a client that has nearly all of some decisions.
@@ -157,19 +149,3 @@ func (f *Finding) nameClient(client string, share float64) string {
 
 // about marks an estimate.
 func (s *scan) about() string { return map[bool]string{true: "about "}[s.share < 1] }
-
-// isSticky reports whether nearly all decisions of a cluster come from clients
-// that ask no other server.
-func (s *scan) isSticky(c *cluster) bool {
-	elsewhere := make([]bool, len(s.values[ofClient]))
-	for _, e := range s.events {
-		elsewhere[e.names[ofClient]] = elsewhere[e.names[ofClient]] || e.names[ofServer] != c.subject[ofServer]
-	}
-	n := 0.0
-	for _, e := range s.events {
-		if c.has(e) && !elsewhere[e.names[ofClient]] {
-			n++
-		}
-	}
-	return n >= nearlyAll*c.in.all
-}

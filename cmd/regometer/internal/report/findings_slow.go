@@ -72,11 +72,11 @@ func (s *scan) starts(c *cluster) bool {
 	return short && once && most || soon >= startShare*all
 }
 
-// busy returns how many times as many decisions came in the times of a cluster
-// as at other times.
-func (s *scan) busy(c *cluster, from, to int64) float64 {
+// busy returns how many times as many decisions came in some time as at other
+// times.
+func (s *scan) busy(from, to int64) float64 {
 	first, last := s.events[0].time, s.events[len(s.events)-1].time
-	n, inside := float64(c.last-c.first+1), float64(to)-float64(from)
+	n, inside := float64(s.from(to+1)-s.from(from)), float64(to)-float64(from)
 	rest := float64(last) - float64(first) - inside
 	return n / max(1, inside) / ((float64(len(s.events)) - n + 1) / max(1, rest))
 }
@@ -84,13 +84,11 @@ func (s *scan) busy(c *cluster, from, to int64) float64 {
 // usual returns why a cluster is usual in operation, or "". Then its finding is
 // information.
 func (s *scan) usual(r *Report, c *cluster, f *Finding, from, to int64) (why string) {
-	times := s.busy(c, from, to)
+	times := s.busy(from, to)
 	client, _, _ := r.member(ofClient, f.Client)
 	switch {
 	case c.kind == shifted && c.outcome < outcome.Failed && f.Client != "" && f.Server == "" && (!c.timed() || 2*client.Decisions() < r.Total.Decisions):
 		why = " Clients may change what they ask for."
-	case c.kind == shifted && f.Server != "" && !c.timed() && !c.stays && s.isSticky(c):
-		why = " Its clients ask no other server, so they may be what differs."
 	case (c.kind == slow || c.kind == compiled) && s.starts(c):
 		f.start, why = true, " Servers began or changed their revision then, and their caches were empty."
 	case c.kind == slow && !c.begins && c.ends && to-r.From <= int64(startLong)+(r.To-r.From)/scanBins:
@@ -123,7 +121,7 @@ func (s *scan) sayTimes(c *cluster, f *Finding, what, others string) (said, advi
 	q, part := 0.5, ""
 	if share := c.in.rate(); share < 0.5 {
 		q, part = 1-share/2, "the slowest "+text.Percent(share)+" of "
-		f.setShare("share", share, s.share < 1, c.in.all)
+		f.setShare("share", c.in, s.share < 1)
 	}
 	in, out := s.durationsOf(c.side, c.outside())
 	if len(in.all) == 0 || len(out.all) == 0 || in.quantile(q) < medianRose*out.quantile(q) {

@@ -273,7 +273,7 @@ var healthyScenes = []struct {
 			share[i] = 0.3 + 0.6*r.Float64()
 		}
 		s.before = func(r *rand.Rand, d *decision) {
-			d.server = s.servers[d.client%len(s.servers)]
+			d.server = s.servers[(2*d.client+r.IntN(2))%len(s.servers)] // one of two
 			if r.IntN(2) == 0 {
 				d.path = &s.paths[d.client%len(s.paths)]
 			}

@@ -117,17 +117,21 @@ func TestFaultsTogether(t *testing.T) {
 		{"errors for 20 minutes", "a pause without decisions", "one server slower"},
 		{"errors of one server", "allowed 90 % → less, one path", "undefined rises on a path", "a pause without decisions"},
 		{"one client denied", "http.send slower, uncached"},
+		{"errors of one server", "errors rise on a path"}, // on the same path
 	} {
 		s := newSceneOf(fmt.Sprint(i), 60_000)
 		var truths []*truth
 		for _, name := range names {
-			f := faultNamed(name)
-			truths = append(truths, s.plant(f, f.sizes[0].value))
+			f := *faultNamed(name)
+			if i == 3 {
+				f.ofPath = rbacPath
+			}
+			truths = append(truths, s.plant(&f, f.sizes[0].value))
 		}
 		found := s.find(t, truths...)
 		v, others := judge(truths, found)
 		for i, name := range names {
-			if !v[i].found || !v[i].cause {
+			if !v[i].isRight() {
 				t.Errorf("%v: %s: %+v in %+v", names, name, v[i], found)
 			}
 		}
@@ -183,6 +187,23 @@ func TestSeverity(t *testing.T) {
 			if found := s.find(t); !slices.ContainsFunc(found, func(f report.Finding) bool { return f.Rule == usual.rule && f.Severity == report.Info }) {
 				t.Errorf("%s: no %s, or a fault: %+v", h.name, usual.rule, found)
 			}
+		}
+	}
+}
+
+// What the clients of a server ask for is no fault of the server.
+func TestClientsOfServers(t *testing.T) {
+	t.Parallel()
+	for seed := range 3 {
+		s := newSceneOf(fmt.Sprint("clients ", seed), 20_000)
+		for _, h := range healthyScenes {
+			if strings.HasPrefix(h.name, "sticky clients") {
+				h.shape(s, rand.New(rand.NewPCG(s.seed, 3)))
+			}
+		}
+		found := s.find(t)
+		if _, others := judge(nil, found); others != nil {
+			t.Errorf("seed %d: %+v", seed, found)
 		}
 	}
 }

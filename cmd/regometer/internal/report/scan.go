@@ -42,6 +42,7 @@ type event struct {
 	top   bool    // it is one of the slowest of its path, as topShare and topTimes say
 	again bool    // its input came to its path in the minute before
 	cold  bool    // its server began, or changed its revision, not long ago
+	use   int32   // the first event with its path and client
 	asked bool    // its client began to ask for its path a minute before, or earlier
 }
 
@@ -171,17 +172,15 @@ func (s *scan) setAgain() {
 
 // setAsked finds who asked before.
 func (s *scan) setAsked() {
-	began := make([]*event, len(s.values[ofPath])) // the first event of the client with a path
+	began := make([]int32, len(s.values[ofPath])) // the first event of the client with a path
 	for n := range s.values[ofClient] {
 		for _, i := range s.values[ofClient][n].events {
 			e := s.events[i]
-			if first := began[e.names[ofPath]]; e.input == 0 {
-				continue
-			} else if first != nil && first.names[ofClient] == int32(n) {
-				e.asked = e.time-first.time > int64(time.Minute)
-			} else {
-				began[e.names[ofPath]] = e
+			first := &began[e.names[ofPath]]
+			if s.events[*first].names[ofClient] != int32(n) || s.events[*first].names[ofPath] != e.names[ofPath] {
+				*first = i
 			}
+			e.use, e.asked = *first, e.input != 0 && e.time-s.events[*first].time > int64(time.Minute)
 		}
 	}
 }

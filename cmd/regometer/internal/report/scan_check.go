@@ -233,30 +233,39 @@ func residual(y, weights []float64, columns ...[]float64) float64 {
 // measureExcess returns by how much each decision exceeds what is expected of
 // its path and its time, or NaN if it does not count or was removed. Nobody
 // knows what to expect on a path that only the cluster has, but others seldom
-// have what a client asks for in vain.
+// have what a client asks for in vain. What people ask for differs, so a client
+// that asks often is compared with itself, and does not count if it does so only
+// in the cluster.
 func (t *trial) measureExcess(of func(*event) float64) []float64 {
 	excess := make([]float64, len(t.events))
-	paths := make([]tally, len(t.values[ofPath]))
+	paths, uses, ours := make([]tally, len(t.values[ofPath])), make([]tally, len(t.events)), make([]tally, len(t.events))
 	var outside tally
 	for i, e := range t.events {
 		if excess[i] = of(e); t.removed[i] || t.feature.of(e) < 0 {
 			excess[i] = math.NaN()
 		}
-		if t.sides[i] != inside {
-			paths[e.names[ofPath]].add(excess[i])
-			outside.add(excess[i])
+		if t.sides[i] == inside {
+			ours[e.use].add(excess[i])
+			continue
 		}
+		uses[e.use].add(excess[i])
+		paths[e.names[ofPath]].add(excess[i])
+		outside.add(excess[i])
 	}
 	alone := math.NaN()
 	inVain := t.subject[ofClient] != anyName && t.outcome > outcome.Neither
 	if t.kind != slow && (inVain || !t.timed() && (t.kind != shifted || t.outcome > outcome.Neither)) {
 		alone = outside.expect(alone)
 	}
+	asks := t.kind == shifted && t.outcome <= outcome.Neither && t.subject[ofClient] == anyName
 	var others [scanBins]tally // at the same time
 	for i, e := range t.events {
 		expected := alone
 		if of := paths[e.names[ofPath]]; of.all > 0 {
 			expected = of.expect(math.NaN())
+		}
+		if asks && max(uses[e.use].all, ours[e.use].all) >= expectLeast {
+			expected = uses[e.use].expect(math.NaN())
 		}
 		if excess[i] -= expected; t.sides[i] == peer {
 			others[t.bin[i]].add(excess[i])

@@ -34,9 +34,12 @@ func (t *tally) add(x float64) {
 	}
 }
 
+// expectLeast is the least number of decisions whose rate is expected of others.
+const expectLeast = 10
+
 // expect returns the rate, or another value if there is too little data.
 func (t tally) expect(otherwise float64) float64 {
-	if t.all < 10 {
+	if t.all < expectLeast {
 		return otherwise
 	}
 	return t.rate()
@@ -308,8 +311,14 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 	if whole.rank > max(best.rank, m.ratio(best.in, others)-best.price) {
 		best = whole
 	}
-	if best.score > 0 {
-		best.first, best.last = int(m.at[best.first]), int(m.at[best.last-1])
+	// Where it has no end, it also has what is in other clusters.
+	first, last := int(t.events[0]), int(t.events[len(t.events)-1])
+	if best.begins {
+		first = int(m.at[best.first])
 	}
+	if best.ends {
+		last = int(m.at[best.last-1])
+	}
+	best.first, best.last = first, last
 	return best
 }
