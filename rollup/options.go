@@ -12,10 +12,6 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// Other is the label of paths, stages, counters and error codes that have no
-// label of their own.
-const Other = "other"
-
 // Options configures a Rollup. The zero value is the default.
 type Options struct {
 	// Paths limits the number of paths with a label of their own. 0 means 50.

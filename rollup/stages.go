@@ -13,6 +13,10 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
+// Other is the label of paths, stages, counters and error codes that have no
+// label of their own.
+const Other = "other"
+
 // Stage is an entry in the table of stages. docs/operating.md lists OPA's own
 // stages.
 type Stage struct {

@@ -121,15 +121,6 @@ With --profile, a process of its own evaluates a sample of the decisions again, 
 	return cmd
 }
 
-func sizeFlag(cmd *cobra.Command, to *int64, name, usage string) {
-	cmd.Flags().Func(name, usage, func(text string) (err error) {
-		if *to, err = sizeOf(text); err == nil && *to < 1 {
-			err = errors.New("it must be at least 1")
-		}
-		return err
-	})
-}
-
 func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	failed := func(err error) {

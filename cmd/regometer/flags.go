@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -106,4 +107,33 @@ func checkProgram(cmd *cobra.Command, args []string, forOPA ...string) error {
 		}
 	}
 	return nil
+}
+
+func sizeFlag(cmd *cobra.Command, to *int64, name, usage string) {
+	cmd.Flags().Func(name, usage, func(text string) (err error) {
+		if *to, err = sizeOf(text); err == nil && *to < 1 {
+			err = errors.New("it must be at least 1")
+		}
+		return err
+	})
+}
+
+// sizeOf parses a size with or without a unit. KB is 1,000 bytes, KiB 1,024.
+func sizeOf(text string) (int64, error) {
+	number, factor := strings.TrimSuffix(strings.ToUpper(text), "B"), 1.0
+	number, isBinary := strings.CutSuffix(number, "I")
+	for i, unit := range [...]string{"K", "M", "G", "T"} {
+		if rest, ok := strings.CutSuffix(number, unit); ok {
+			number, factor = rest, math.Pow10(3*(i+1))
+			if isBinary {
+				factor = math.Ldexp(1, 10*(i+1))
+			}
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if n *= factor; err != nil || !(n >= 0 && n < 1<<62) {
+		return 0, errors.New("write a size such as 500KB, 10MB or 2GiB")
+	}
+	return int64(n), nil
 }

@@ -39,15 +39,6 @@ func untilSignal(parent context.Context) context.Context {
 	return ctx
 }
 
-// The exit statuses of the command, besides those of opa.
-const (
-	exitFailure     = 1
-	exitUsage       = 2
-	exitExceeded    = 3   // --fail-on: a threshold is exceeded, or a rule has a finding or did not run
-	exitEmpty       = 4   // a report, or a side of a comparison, has no decisions
-	exitInterrupted = 130 // by a signal
-)
-
 // run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRootCommand()
@@ -110,12 +101,6 @@ var goFunction = regexp.MustCompile(`(^|: )l?stat |strconv\.\w+: parsing "[^"]*"
 
 // exclusive matches Cobra's error of flags that exclude each other.
 var exclusive = regexp.MustCompile(`^if any flags in the group .* \[(.+)\] were all set$`)
-
-// A statusError ends the command with a status. The command has already printed
-// the reason.
-type statusError int
-
-func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{

@@ -6,7 +6,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -77,26 +76,6 @@ The forms:
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-// sizeOf parses a size with or without a unit. KB is 1,000 bytes, KiB 1,024.
-func sizeOf(text string) (int64, error) {
-	number, factor := strings.TrimSuffix(strings.ToUpper(text), "B"), 1.0
-	number, isBinary := strings.CutSuffix(number, "I")
-	for i, unit := range [...]string{"K", "M", "G", "T"} {
-		if rest, ok := strings.CutSuffix(number, unit); ok {
-			number, factor = rest, math.Pow10(3*(i+1))
-			if isBinary {
-				factor = math.Ldexp(1, 10*(i+1))
-			}
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	if n *= factor; err != nil || !(n >= 0 && n < 1<<62) {
-		return 0, errors.New("write a size such as 500KB, 10MB or 2GiB")
-	}
-	return int64(n), nil
-}
 
 // slowerOf parses STAGE=FACTOR@AFTER.
 func slowerOf(text string) (*samplelog.Slower, error) {

@@ -22,7 +22,7 @@ func (c *Comparison) Checks([]string) []output.Check {
 		check, judged := output.Check{Name: t.Text}, false
 		for _, r := range rows {
 			for _, ch := range r.Changes {
-				if ch.Name != t.Name || !t.applies(&r) || ch.Verdict == TooLittle && (ch.Low == -1 || math.IsInf(ch.High, 1)) {
+				if ch.Name != t.Name || !t.applies(r.Stage, r.Key) || ch.Verdict == TooLittle && (ch.Low == -1 || math.IsInf(ch.High, 1)) {
 					continue
 				}
 				judged = true

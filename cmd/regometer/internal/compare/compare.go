@@ -275,7 +275,7 @@ func (c *Comparison) outcomes(before, after *report.Group) *pair {
 
 // limits reports whether a threshold is for a change of a row.
 func (c *Comparison) limits(p *pair, name string) bool {
-	return slices.ContainsFunc(c.Thresholds, func(t Threshold) bool { return t.Name == name && t.applies(&p.Row) })
+	return slices.ContainsFunc(c.Thresholds, func(t Threshold) bool { return t.Name == name && t.applies(p.Stage, p.Key) })
 }
 
 func (p *pair) add(name string, test func(alpha float64) contrast.Difference) {
@@ -337,10 +337,3 @@ func (c *Change) judge() Verdict {
 	}
 	return Noise
 }
-
-// The names of changes.
-var (
-	outcomeNames  = [...]string{"allowed", "denied", "other", "undefined", "error", "cancelled"} // by outcome.Outcome
-	quantileNames = []string{"p50", "p90", "p95", "p99", "p99.9"}
-	quantiles     = map[string]float64{"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
-)

@@ -24,6 +24,13 @@ type Threshold struct {
 	Limit float64
 }
 
+// The names of changes.
+var (
+	outcomeNames  = [...]string{"allowed", "denied", "other", "undefined", "error", "cancelled"} // by outcome.Outcome
+	quantileNames = []string{"p50", "p90", "p95", "p99", "p99.9"}
+	quantiles     = map[string]float64{"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+)
+
 // thresholdSyntax has a quantile and a stage or an outcome, a key or nothing,
 // the direction, a number, and a unit. A key may have the characters > and <.
 var thresholdSyntax = regexp.MustCompile(`^\s*(?:(p[0-9.]+)\s*:\s*([^@]+?)|([a-z]+))\s*(?:@/?([^/].*?))?\s*([<>])\s*([^<>]*?)\s*(%|pp)\s*$`)
@@ -53,7 +60,7 @@ func ParseThreshold(text string) (Threshold, error) {
 		"or p99:rego_query_eval@rbac/allow>+20%% and denied@rbac/allow>+5pp for one key", text, strings.Join(outcomeNames[:], ", "))
 }
 
-// applies reports whether a threshold is for a row.
-func (t Threshold) applies(r *Row) bool {
-	return r.Stage == t.Stage && (t.Key == "" || r.Key == t.Key)
+// applies reports whether a threshold is for the rows of a stage and a key.
+func (t Threshold) applies(stage, key string) bool {
+	return stage == t.Stage && (t.Key == "" || key == t.Key)
 }
