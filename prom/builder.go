@@ -20,11 +20,7 @@ type builder struct {
 	samples    slab[sample]
 	histograms slab[histogram]
 	buckets    slab[bucket]
-	spans      slab[span]
-
-	// Memory for the parts of one histogram.
-	spanList []*dto.BucketSpan
-	deltas   []int64
+	native     native
 }
 
 // zeroThreshold is above 0, because otherwise the OTLP bridge might not notice
@@ -57,13 +53,6 @@ type bucket struct {
 	message dto.Bucket
 	count   uint64
 	bound   float64
-}
-
-// span is a run of exponential buckets.
-type span struct {
-	message dto.BucketSpan
-	offset  int32
-	length  uint32
 }
 
 // labels are the label pairs of a metric.
@@ -100,7 +89,7 @@ func (b *builder) histogram(f *family, e *exphist.Snapshot, labels ...string) {
 	m := &h.message
 	m.SampleCount, m.SampleSum, m.CreatedTimestamp = &h.count, &h.sum, created
 	m.Schema, m.ZeroThreshold, m.ZeroCount = &h.schema, &zeroThreshold, &h.zeros
-	b.native(m, e)
+	b.native.write(m, e)
 	bounds := e.Layout().Bounds
 	b.classic(m, e, bounds)
 	h.desc, h.metric.labels, h.metric.histogram = f.desc, h.labels.set(f, labels), m

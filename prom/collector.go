@@ -75,19 +75,3 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- desc
 	}
 }
-
-// Collect implements prometheus.Collector. Recording into the Rollup waits for it
-// only while it copies the Rollup, even if nobody reads from ch.
-func (c *Collector) Collect(ch chan<- prometheus.Metric) {
-	s := c.spare.Swap(nil)
-	if s == nil {
-		s = new(rollup.Snapshot)
-	}
-	c.rollup.Snapshot(s)
-	metrics := c.scrape(s)
-	c.spare.Store(s) // no metric refers to s
-
-	for _, m := range metrics {
-		ch <- m
-	}
-}

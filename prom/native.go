@@ -15,11 +15,27 @@ import (
 // longer gap it begins a new span, which takes about as many bytes.
 const maxGap = 2
 
-// native gives m the exponential buckets of e. These are spans of buckets, and
+// native has the memory for exponential buckets.
+type native struct {
+	spans slab[span]
+
+	// The parts of one histogram.
+	list   []*dto.BucketSpan
+	deltas []int64
+}
+
+// span is a run of exponential buckets.
+type span struct {
+	message dto.BucketSpan
+	offset  int32
+	length  uint32
+}
+
+// write gives m the exponential buckets of e. These are spans of buckets, and
 // the difference between each bucket's count and the previous one.
-func (b *builder) native(m *dto.Histogram, e *exphist.Snapshot) {
+func (a *native) write(m *dto.Histogram, e *exphist.Snapshot) {
 	first, counts := e.Buckets()
-	spans, deltas := b.spanList[:0], b.deltas[:0]
+	spans, deltas := a.list[:0], a.deltas[:0]
 	var (
 		current *span
 		written uint64 // the count of the last bucket
@@ -31,7 +47,7 @@ func (b *builder) native(m *dto.Histogram, e *exphist.Snapshot) {
 		}
 		gap := first + i - next
 		if current == nil || gap > maxGap {
-			current = b.spans.next()
+			current = a.spans.next()
 			current.offset = int32(gap)
 			current.message.Offset, current.message.Length = &current.offset, &current.length
 			spans = append(spans, &current.message)
@@ -47,5 +63,5 @@ func (b *builder) native(m *dto.Histogram, e *exphist.Snapshot) {
 		next = first + i + 1
 	}
 	m.PositiveSpan, m.PositiveDelta = slices.Clone(spans), slices.Clone(deltas)
-	b.spanList, b.deltas = spans, deltas
+	a.list, a.deltas = spans, deltas
 }

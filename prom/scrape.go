@@ -9,6 +9,22 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
+// Collect implements prometheus.Collector. Recording into the Rollup waits for it
+// only while it copies the Rollup, even if nobody reads from ch.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	s := c.spare.Swap(nil)
+	if s == nil {
+		s = new(rollup.Snapshot)
+	}
+	c.rollup.Snapshot(s)
+	metrics := c.scrape(s)
+	c.spare.Store(s) // no metric refers to s
+
+	for _, m := range metrics {
+		ch <- m
+	}
+}
+
 // scrape returns the metrics of s, which do not refer to s.
 func (c *Collector) scrape(s *rollup.Snapshot) []prometheus.Metric {
 	b, f := &builder{}, c.families

@@ -18,12 +18,8 @@
 package metricstest
 
 import (
-	"encoding/json"
-	"reflect"
 	"testing"
 	"testing/synctest"
-
-	"github.com/regometer/regometer/metrics"
 )
 
 // Run checks every behaviour of an implementation, each in a subtest with
@@ -55,20 +51,6 @@ func Run[M methods](t *testing.T, newCollection, noOp func() M, statistics func(
 	}
 }
 
-// methods are the methods that have the same types in both packages.
-type methods interface {
-	All() map[string]any
-	Clear()
-	json.Marshaler
-}
-
-// behaviour is a row of the tables.
-type behaviour struct {
-	name  string // of the subtest
-	rule  string // the behaviour in words
-	check func(s *script)
-}
-
 func inRealTime(t *testing.T, check func(t *testing.T)) { check(t) }
 
 // run checks the behaviours in a table. in runs each check.
@@ -84,37 +66,3 @@ func run(t *testing.T, newCollection func() collection, in func(*testing.T, func
 		})
 	}
 }
-
-// collection has the methods of an implementation's collection, with the types
-// of package metrics.
-type collection interface {
-	Timer(name string) metrics.Timer
-	Histogram(name string) metrics.Histogram
-	Counter(name string) metrics.Counter
-	All() map[string]any
-	Clear()
-	json.Marshaler
-	info() any   // the result of Info
-	unwrap() any // the implementation's own value
-}
-
-// adapter calls the other methods by their names.
-type adapter struct{ methods }
-
-func (a adapter) call(method string, arguments ...any) any {
-	in := make([]reflect.Value, len(arguments))
-	for i := range arguments {
-		in[i] = reflect.ValueOf(arguments[i])
-	}
-	return reflect.ValueOf(a.methods).MethodByName(method).Call(in)[0].Interface()
-}
-
-func (a adapter) Timer(name string) metrics.Timer { return a.call("Timer", name).(metrics.Timer) }
-func (a adapter) Histogram(name string) metrics.Histogram {
-	return a.call("Histogram", name).(metrics.Histogram)
-}
-func (a adapter) Counter(name string) metrics.Counter {
-	return a.call("Counter", name).(metrics.Counter)
-}
-func (a adapter) info() any   { return a.call("Info") }
-func (a adapter) unwrap() any { return a.methods }

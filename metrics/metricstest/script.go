@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,54 @@ import (
 
 	"github.com/regometer/regometer/metrics"
 )
+
+// behaviour is a row of the tables.
+type behaviour struct {
+	name  string // of the subtest
+	rule  string // the behaviour in words
+	check func(s *script)
+}
+
+// methods are the methods that have the same types in both packages.
+type methods interface {
+	All() map[string]any
+	Clear()
+	json.Marshaler
+}
+
+// collection has the methods of an implementation's collection, with the types
+// of package metrics.
+type collection interface {
+	Timer(name string) metrics.Timer
+	Histogram(name string) metrics.Histogram
+	Counter(name string) metrics.Counter
+	All() map[string]any
+	Clear()
+	json.Marshaler
+	info() any   // the result of Info
+	unwrap() any // the implementation's own value
+}
+
+// adapter calls the other methods by their names.
+type adapter struct{ methods }
+
+func (a adapter) call(method string, arguments ...any) any {
+	in := make([]reflect.Value, len(arguments))
+	for i := range arguments {
+		in[i] = reflect.ValueOf(arguments[i])
+	}
+	return reflect.ValueOf(a.methods).MethodByName(method).Call(in)[0].Interface()
+}
+
+func (a adapter) Timer(name string) metrics.Timer { return a.call("Timer", name).(metrics.Timer) }
+func (a adapter) Histogram(name string) metrics.Histogram {
+	return a.call("Histogram", name).(metrics.Histogram)
+}
+func (a adapter) Counter(name string) metrics.Counter {
+	return a.call("Counter", name).(metrics.Counter)
+}
+func (a adapter) info() any   { return a.call("Info") }
+func (a adapter) unwrap() any { return a.methods }
 
 // script makes the same calls on a collection and on a model of it. It compares
 // a metric after each step. check compares all outputs.

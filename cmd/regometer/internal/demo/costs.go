@@ -54,6 +54,12 @@ var costKinds = []struct {
 
 func formatMicroseconds(n float64) string { return text.Duration(1000 * n) }
 
+// unmodified is the number of the server without Regometer. The other server
+// has the number 0.
+const unmodified = 1
+
+var serverNames = [...]string{"OPA with Regometer", "unmodified OPA"}
+
 // A cost is the cost of a decision on each server.
 type cost [len(serverNames)]float64
 

@@ -39,14 +39,7 @@ type Config struct {
 	Stderr io.Writer      // progress
 }
 
-// unmodified is the number of the server without Regometer. The other server
-// has the number 0.
-const unmodified = 1
-
-var (
-	serverNames = [...]string{"OPA with Regometer", "unmodified OPA"}
-	logFiles    = [...]string{"drop-in.jsonl", "unmodified.jsonl"}
-)
+var logFiles = [...]string{"drop-in.jsonl", "unmodified.jsonl"}
 
 // Run runs the demo. It fails if a server fails, or if ctx ends. It stops all
 // servers before it returns.
@@ -130,9 +123,6 @@ func (*Config) replay(ctx context.Context, dir string) (*replay.Report, error) {
 	}
 	return replay.Run(ctx, replay.Options{Read: report.Options{Inputs: []string{filepath.Join(dir, logFiles[0])}}, Policy: policy, Timeout: time.Second})
 }
-
-// onCallUser is the only user who is on call.
-const onCallUser = "erin"
 
 // isOnCall is the service that the example policy asks who is on call.
 func isOnCall(w http.ResponseWriter, r *http.Request) {

@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// onCallUser is the only user who is on call.
+const onCallUser = "erin"
+
 // request is a POST request.
 type request struct {
 	requestKind
