@@ -30,13 +30,18 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	clusters := s.findClusters()
 	for i := range clusters {
 		c := &clusters[i]
-		if path, share, outside := s.findOwner(c, ofPath); c.kind == shifted && c.timed() && c.subject[ofPath] == anyName &&
+		if path, share, outside := s.findOwner(c, ofPath); c.kind == shifted && c.subject[ofPath] == anyName &&
 			share >= nearlyAll && s.values[ofPath][path].name != "" && outside >= scanLeast {
 			if c.subject[ofPath] = path; len(s.values[ofPath][path].events) < len(c.events) {
 				c.events = s.values[ofPath][path].events
 			}
 		}
 	}
+	// What is found on all paths at a time, after it was found on one, is one fault.
+	parts := slices.Clone(clusters)
+	clusters = slices.DeleteFunc(clusters, func(c cluster) bool {
+		return c.subject[ofPath] != anyName && slices.ContainsFunc(parts, func(o cluster) bool { return o.subject[ofPath] == anyName && s.isBeside(&c, &o) })
+	})
 	extra := func(c *cluster) float64 { return c.in.has - c.out.rate()*c.in.all }
 	slices.SortStableFunc(clusters, func(a, b cluster) int { return cmp.Compare(extra(&b), extra(&a)) })
 	is := func(k kind) bool { return slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == k }) }
@@ -108,7 +113,7 @@ func (s *scan) isBeside(c, o *cluster) bool {
 	near := func(a, b int) bool { return max(a-b, b-a) <= len(s.events)/scanBins }
 	subject := o.subject
 	subject[ofPath] = c.subject[ofPath]
-	return c.kind == o.kind && c.outcome == o.outcome && subject == c.subject && c.subject[ofPath] != anyName && o.subject[ofPath] != anyName &&
+	return c.kind == o.kind && c.outcome == o.outcome && subject == c.subject &&
 		c.begins == o.begins && c.ends == o.ends && (!c.begins || near(c.first, o.first)) && (!c.ends || near(c.last, o.last))
 }
 
@@ -172,7 +177,7 @@ func (s *scan) explains(o, c *cluster) bool {
 func (s *scan) findOwner(c *cluster, a int) (name int32, share, outside float64) {
 	most, sum := 0.0, 0.0
 	for n, of := range s.sums(c, a) {
-		out := of[before]
+		out := of[c.outside()]
 		extra := max(0, of[inside].has-of[inside].all*out.rate())
 		if sum += extra; extra > most {
 			most, name, outside = extra, int32(n), out.all
