@@ -40,11 +40,11 @@ func identify(p *parser) uint64 {
 	return maphash.Bytes(seed, p.text(fieldPath)) + 3*maphash.Bytes(seed, p.text(fieldTimestamp)) + 5*maphash.Bytes(seed, p.optional(fieldMetrics))
 }
 
-// richness says how much of an event the object has. Of two with as much, the
-// one in a string is more likely to be whole, and a flattened one less.
+// richness says how much of an event the object has. Of two with as much, a
+// flattened one is less likely to be whole, and one in a string more.
 func (p *parser) richness(n nesting) int {
 	const fields = 1<<fieldMetrics | 1<<fieldResult | 1<<fieldInput | 1<<fieldLabels | 1<<fieldTimestamp
-	r := bits.OnesCount32(p.present&fields)<<16 + n.decodings<<12 + n.levels
+	r := bits.OnesCount32(p.present&fields)<<16 + int(n)
 	if !p.flattened {
 		r += 1 << 8
 	}

@@ -21,42 +21,32 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 	joinLines(head)
 	p.parse(head)
 	isLong := p.cut == fieldHits || p.cut == fieldResult && p.has(fieldExport)
-	if !isLong || p.present&ofOthers != 0 || head[p.cutAt] != '{' && head[p.cutAt] != '[' || s.inBrackets().tooDeep() {
+	if !isLong || p.present&ofOthers != 0 || head[p.cutAt] != '{' && head[p.cutAt] != '[' || s.nesting+nesting(s.depth) >= maxNesting {
 		return false
 	}
 	s.depth, s.document, s.within = s.depth+1, true, true
 	return true
 }
 
-// documentStep reads the token at the beginning of text in a document, unless it
-// is an object: see step. It does not check the order of tokens, and passes over
-// numbers and the like.
-func (s *source) documentStep(text []byte, all bool) (n int) {
-	s.within = true
-	switch text[0] {
-	case '[':
-		s.depth++
-	case ']', '}':
-		s.depth--
-		s.document = s.depth > 0
-	case '"':
-		n = stringEnd(text, 0)
-		behind := skipSpace(text, max(n, 0))
-		switch isEnd := behind == len(text) || n < 0 && lineEnd(text, 0) == len(text); {
-		case isEnd && !all:
-			return -1
-		case n < 0:
-			s.breakOff(s.cutBy(text), text, 0)
+// documentString reads a string in a document: see step. A document is read
+// without checking the order of tokens.
+func (s *source) documentString(text []byte, all bool) (n int) {
+	n = stringEnd(text, 0)
+	behind := skipSpace(text, max(n, 0))
+	switch isEnd := behind == len(text) || n < 0 && lineEnd(text, 0) == len(text); {
+	case isEnd && !all:
+		return -1
+	case n < 0:
+		s.breakOff(s.cutBy(text), text, 0)
+		return 0
+	case !isEnd && text[behind] == ':':
+		if f := fieldOf(text[1 : n-1]); f.isData() && f != fieldResult { // no export has it
+			s.breakOff(TooLong, text, 0)
 			return 0
-		case !isEnd && text[behind] == ':':
-			if f := fieldOf(text[1 : n-1]); f.isData() && f != fieldResult { // no export has it
-				s.breakOff(TooLong, text, 0)
-				return 0
-			}
-		case mayBegin(text[1:n]):
-			s.reader.finder.take(s, nil, s.inBrackets(), text[:n])
 		}
-		return n
+	case mayBegin(text[1:n]):
+		s.reader.finder.take(s, text[:n])
 	}
-	return 1
+	s.within = true
+	return n
 }

@@ -66,7 +66,7 @@ func TestInventedByClient(t *testing.T) {
 		"long, lines":          {"{\n  \"level\": \"info\",\n  \"hits\": [" + long + "\n    " + invented + "\n  ],\n  \"msg\": \"x\"\n}\n" + event1 + "\n", 1, 1},
 		"long input":           {before + long + invented + after + "\n" + event1 + "\n", 1, 1},
 		"long wrapper":         {`{"hits":[` + long + `{"level":"info","a":[` + long + `1],"msg":"x"},` + event1 + "]}\nx\n]\n" + event1 + "\n", 2*maxLength/len(invented) + 1, 1},
-		"long and deep":        {strings.Repeat(`{"hits":`, 2*maxLevels) + "[" + long + "1]" + strings.Repeat("}", 2*maxLevels) + "\n" + event1 + "\n", 1, 1},
+		"long and deep":        {strings.Repeat(`{"hits":`, 2*int(maxNesting)) + "[" + long + "1]" + strings.Repeat("}", 2*int(maxNesting)) + "\n" + event1 + "\n", 1, 1},
 		"logcli, labels":       {`2026-01-02T03:04:05Z {input_x=` + quoted(invented) + `, pod="x"} ` + event1 + "\n", 1, 0},
 		"Fluent Bit":           {`[0] opa: [[1.0, {}], {"input"=>{"user"=>"x", "text"=>` + quoted(invented) + "}}]\n" + event1 + "\n", 1, 1},
 		"no event":             {`{"level":"info","msg":"{\"decision_id\":\"x\"}"}` + "\n[INFO] {\"labels\":{},\"metrics\":{}}\n" + event1 + "\n", 1, 0},

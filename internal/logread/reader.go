@@ -79,7 +79,7 @@ type Reader struct {
 // NewReader returns a reader.
 func NewReader(o Options) *Reader {
 	o.MaxLength = cmp.Or(o.MaxLength, usualLength)
-	r := &Reader{options: o, finder: finder{parsers: new([maxIndex + 3]parser)}}
+	r := &Reader{options: o, finder: finder{parsers: new([maxNesting + 2]parser)}}
 	judge := &judge{verdicts: o.Verdicts}
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]

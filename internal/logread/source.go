@@ -29,7 +29,7 @@ type source struct {
 	lineState
 	depth    int  // the brackets that are open around the next value
 	comma    bool // a comma must come before the next element
-	document bool // they are of an object that is too long to collect, or cut
+	document bool // one is of an object that is too long to collect, or cut
 
 	// Behind the place where a value breaks, the reader skips the lines that
 	// belong to the value by their indentation.
@@ -49,12 +49,10 @@ type lineState struct {
 	skips  bool // the rest of the line is of no interest
 }
 
-func (s *source) isArray() bool { return s.depth > 0 && !s.document }
-
 // waits reports whether the meaning of the next line depends on the lines
 // before.
 func (s *source) waits() bool {
-	return len(s.backlog) > 0 || s.depth > 0 || s.skips || s.within || s.column > 0 || s.broken > 0
+	return len(s.backlog) > 0 || s.depth > 0 || s.broken > 0 || s.lineState != (lineState{})
 }
 
 // line returns the line of the file where the current line begins.
@@ -147,18 +145,21 @@ func (s *source) step(text []byte, all bool) (n int) {
 		return -1
 	case c == '{' && (follows == '"' || follows == '}' || follows == '\n'):
 		return s.object(text, all)
-	case c == '[' && !s.document && !(s.within && s.isArray()) && (follows == '{' || follows == ']' || follows == '\n'): // a list of objects
-		s.depth, s.within, s.opened, s.comma = 1, true, true, false
-	case s.document:
-		return s.documentStep(text, all)
-	case c == ']' && (s.isArray() || s.within):
-		s.depth, s.within = 0, true
-	case c == ',' && (s.isArray() || s.within):
+	case c == '[' && (s.document || follows == '{' || follows == ']' || follows == '\n'): // a list of objects
+		s.depth++
+		s.opened, s.comma = true, false
+	case c == ']' && (s.depth > 0 || s.within), c == '}' && s.document:
+		s.depth = max(0, s.depth-1)
+		s.document = s.document && s.depth > 0
+	case c == ',' && (s.depth > 0 || s.within):
 		s.reader.partial = s.reader.partial || s.depth == 0
-		s.comma, s.within = false, true
-	default:
+		s.comma = false
+	case c == '"' && s.document:
+		return s.documentString(text, all)
+	case !s.document: // which may have numbers and the like
 		return s.other(text, all)
 	}
+	s.within = true
 	return 1
 }
 
@@ -198,7 +199,7 @@ func (s *source) other(text []byte, all bool) (n int) {
 		s.noteOther(1)
 	case len(line) >= s.reader.options.MaxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong)
-	case ok && !s.decoded().tooDeep():
+	case ok && s.nesting+inText <= maxNesting:
 		if !f.readLine(s, line, stream, rest, part) {
 			s.noteOther(1)
 		}
@@ -210,14 +211,13 @@ func (s *source) other(text []byte, all bool) (n int) {
 
 // embedded reads a line that may be a list, or have an object behind a prefix.
 func (s *source) embedded(line []byte) {
-	p := &s.reader.finder.parsers[s.index()]
-	text, isLogged := embedded(line, p.parse)
+	text, isLogged := embedded(line, s.reader.finder.parsers[s.nesting].parse)
 	switch {
 	case isLogged && hasEvent(line):
 		s.problem(Logged)
 	case isLogged:
 		s.noteOther(1)
-	case text != nil && s.reader.finder.take(s, p, s.nesting, text):
+	case text != nil && s.reader.finder.take(s, text):
 	case isCut(line):
 		s.lose(line)
 	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):
@@ -287,8 +287,7 @@ func (s *source) object(text []byte, all bool) (length int) {
 	if s.comma && !s.document {
 		s.depth = 0
 	}
-	n := s.inBrackets()
-	p := &s.reader.finder.parsers[n.index()]
+	p := &s.reader.finder.parsers[s.nesting]
 	if s.scanner.pos == 0 {
 		length = p.parse(text)
 		if n := s.readEvents(text, length); n > 0 {
@@ -302,7 +301,7 @@ func (s *source) object(text []byte, all bool) (length int) {
 			s.breakOff(InvalidJSON, text, length)
 			return 0
 		case length >= 0:
-			s.parsed(p, n, text[:length], 0)
+			s.parsed(text[:length], 0)
 			return length
 		case s.single > 0:
 			s.broken, s.skips = s.column+1, true
@@ -319,7 +318,7 @@ func (s *source) object(text []byte, all bool) (length int) {
 	case st == done:
 		lines := joinLines(text[:length])
 		p.parse(text[:length])
-		s.parsed(p, n, text[:length], lines)
+		s.parsed(text[:length], lines)
 		return length
 	case st == broken:
 		s.breakOff(InvalidJSON, text, length)
@@ -368,13 +367,6 @@ func (s *source) readEvents(text []byte, length int) (n int) {
 	return n
 }
 
-// inBrackets returns the nesting of a value in the brackets of s.
-func (s *source) inBrackets() nesting {
-	n := s.nesting
-	n.levels += min(s.depth, maxLevels+1-n.levels)
-	return n
-}
-
 // breakOff notes that the value at the beginning of text, of which length bytes
 // are read, does not go on. From its second line on, the text is read again.
 func (s *source) breakOff(kind Problem, text []byte, length int) {
@@ -391,15 +383,15 @@ func (s *source) breakOff(kind Problem, text []byte, length int) {
 	}
 }
 
-// parsed delivers or searches the object that p has parsed, in whose text lines
-// ended.
-func (s *source) parsed(p *parser, n nesting, object []byte, lines int) {
+// parsed delivers or searches the object that the parser has parsed, in whose
+// text lines ended.
+func (s *source) parsed(object []byte, lines int) {
 	f := &s.reader.finder
-	if s.isFile() && p.isEvent() && len(f.waiting) > 0 {
+	if p := &f.parsers[s.nesting]; s.isFile() && p.isEvent() && len(f.waiting) > 0 {
 		f.giveUp(func(*source) bool { return true })
-		p.parse(object) // p may have parsed another object
+		p.parse(object) // it may have parsed another one
 	}
-	if !f.take(s, p, n, object) {
+	if !f.take(s, object) {
 		if bytes.Contains(object, []byte("__REALTIME_TIMESTAMP")) && noText.Match(object) {
 			s.problem(NoText)
 		}

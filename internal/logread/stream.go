@@ -24,7 +24,7 @@ const maxWaiting = 256
 // split goes on in the next record. All other texts end a line, even if they
 // have no newline.
 func (f *finder) readText(name, text []byte, n nesting) {
-	if n = n.decoded(); n.tooDeep() {
+	if n += inText; n > maxNesting {
 		return
 	}
 	if f.inEvent {
@@ -73,10 +73,9 @@ func (f *finder) streamName(name []byte) []byte {
 // readCopy looks for a whole event in a text that is in an event. The text is
 // no part of another one, and nothing in it is a problem.
 func (f *finder) readCopy(text []byte, n nesting) {
-	p := &f.parsers[n.index()]
 	joinLines(text)
-	if object, isLogged := embedded(text, p.parse); hasPrefix(object, "{") && !isLogged {
-		f.readObject(p, n, object)
+	if object, isLogged := embedded(text, f.parsers[n].parse); hasPrefix(object, "{") && !isLogged {
+		f.readObject(n, object)
 	}
 }
 
@@ -93,7 +92,7 @@ func isWhole(text []byte, bracket byte) bool {
 func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
 	return f.withRecord(s, line, func() {
 		f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
-		f.give(stream, text, !part, s.decoded())
+		f.give(stream, text, !part, s.nesting+inText)
 	})
 }
 

@@ -182,7 +182,7 @@ func (s *source) readRow(text []byte, all bool) (length int) {
 		quotes += bytes.Count(text[from:n], quote)
 		isOpen = quotes%2 == 1
 	}
-	record, p := text[:n], &s.reader.finder.parsers[s.index()]
+	record, p := text[:n], &s.reader.finder.parsers[s.nesting]
 	cells, read := cutCells(record, t.comma)
 	have := min(len(cells), len(t.names)) // other cells show that they are not in quotes
 	isOpen = isOpen || read < n || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0

@@ -52,10 +52,9 @@ func (s *source) textLog(text []byte, all bool) (n int) {
 
 // readMade reads an object that stands for lines.
 func (s *source) readMade(object, lines []byte) {
-	p := &s.reader.finder.parsers[s.index()]
 	joinLines(object)
-	p.parse(object)
-	s.parsed(p, s.nesting, object, bytes.Count(lines, newline))
+	s.reader.finder.parsers[s.nesting].parse(object)
+	s.parsed(object, bytes.Count(lines, newline))
 }
 
 // textObject returns the JSON object that a line in the text format stands for.

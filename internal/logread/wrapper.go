@@ -15,26 +15,14 @@ import (
 // input, nor into a line of a logger. Two exports have a member "result" that
 // is a wrapper: Loki's beside a "resultType", and Splunk's beside a "preview".
 
-// The limits of a wrapper.
-const (
-	maxLevels    = 10 // objects and arrays around an event
-	maxDecodings = 5  // strings around an event and prefixes before it, one in the other
-)
-
 // nesting says how deep in wrappers a value is.
-type nesting struct{ levels, decodings int }
+type nesting int
 
-// index numbers the parsers. A parser is used again only when the object that
-// it parsed before has been searched.
-func (n nesting) index() int { return n.levels + n.decodings }
-
-const maxIndex = maxLevels + maxDecodings
-
-func (n nesting) deeper() nesting { n.levels++; return n }
-
-func (n nesting) decoded() nesting { n.decodings++; return n }
-
-func (n nesting) tooDeep() bool { return n.levels > maxLevels || n.decodings > maxDecodings }
+const (
+	inValue    nesting = 1  // each object and array around a value
+	inText     nesting = 3  // each string around it, and each prefix before it
+	maxNesting nesting = 25 // of an event
+)
 
 // finder finds events in records: values of a source, whatever surrounds the
 // events in them.
@@ -42,7 +30,7 @@ type finder struct {
 	reader *Reader
 	// By nesting. A parser is used again only when all that it has read before is
 	// dealt with.
-	parsers *[maxIndex + 3]parser // the last one is for candidates
+	parsers *[maxNesting + 2]parser // the last one is for candidates
 
 	record  record
 	taken   int       // counts events, what is broken, and texts for streams
@@ -66,14 +54,14 @@ type record struct {
 	speaker []byte // see appendSpeaker; nil until it is known
 }
 
-// take takes the object of a source that p has parsed, or another value, and
-// reports whether anything in it was of interest.
-func (f *finder) take(s *source, p *parser, n nesting, text []byte) bool {
+// take takes an object of a source that its parser has parsed, or another value,
+// and reports whether anything in it was of interest.
+func (f *finder) take(s *source, text []byte) bool {
 	return f.withRecord(s, text, func() {
 		if text[0] == '{' {
-			f.readObject(p, n, text)
+			f.readObject(s.nesting, text)
 		} else {
-			f.readValue(text, nil, n)
+			f.readValue(text, nil, s.nesting)
 		}
 	})
 }
@@ -91,9 +79,10 @@ func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
 	return f.taken > before
 }
 
-// search looks for events in the object that p has parsed, at the level n, and
-// in its members.
-func (f *finder) search(p *parser, n nesting, text []byte) {
+// search looks for events in the object that the parser of n has parsed, and in
+// its members.
+func (f *finder) search(n nesting, text []byte) {
+	p := &f.parsers[n]
 	start, several := len(f.candidates), f.several
 	isEvent, inEvent := p.isEvent(), f.inEvent
 	if p.has(fieldLevel) && !isEvent && !inEvent {
@@ -113,16 +102,16 @@ func (f *finder) search(p *parser, n nesting, text []byte) {
 	members := slices.DeleteFunc(p.members, func(m member) bool { return !f.mayHold(p, m, isEvent) })
 	f.several = several || isEvent || len(members) > 1
 	if isEvent {
-		f.found(p, n, text)
+		f.found(n, text)
 	}
 	times := len(f.times)
 	f.times = append(f.times, p.optional(fieldTimestamp), p.optional(fieldTime), p.optional(fieldStamp))
 	for i := range members {
 		m, from := &members[i], len(f.candidates)
 		if p.decodedAt == m.start {
-			f.readText(p.name(m), p.decoded, n.deeper())
+			f.readText(p.name(m), p.decoded, n+inValue)
 		} else {
-			f.readValue(p.json[m.start:m.end], p.name(m), n.deeper())
+			f.readValue(p.json[m.start:m.end], p.name(m), n+inValue)
 		}
 		f.merge(start, from)
 	}
@@ -148,9 +137,9 @@ func (f *finder) mayHold(p *parser, m member, inEvent bool) bool {
 	return len(f.waiting) > 0 && !f.inEvent || value[0] == '"' && mayBegin(value[1:]) || value[0] != '"' && mayHoldEvent(value)
 }
 
-// readValue looks for events in a value, at the level n.
+// readValue looks for events in a value.
 func (f *finder) readValue(value, name []byte, n nesting) {
-	switch p := &f.parsers[n.index()]; {
+	switch p := &f.parsers[n]; {
 	case value[0] == '"':
 		p.decoded, _ = decodeString(p.decoded[:0], value, 0)
 		f.readText(name, p.decoded, n)
@@ -164,11 +153,10 @@ func (f *finder) readValue(value, name []byte, n nesting) {
 // readWhole looks for events in a text if it is an object, and reports whether
 // it is.
 func (f *finder) readWhole(text []byte, n nesting) bool {
-	p := &f.parsers[n.index()]
-	if p.parse(text) != len(text) {
+	if f.parsers[n].parse(text) != len(text) {
 		return false
 	}
-	f.readObject(p, n, text)
+	f.readObject(n, text)
 	return true
 }
 
@@ -178,13 +166,13 @@ func (f *finder) problem(kind Problem) {
 	f.reader.options.Problem(kind, f.record.line)
 }
 
-// readObject looks for events in the object that p has parsed, at the level n.
-func (f *finder) readObject(p *parser, n nesting, text []byte) {
-	switch isTooDeep := n.deeper().tooDeep(); {
-	case p.isEvent() && (!p.holdsMore || isTooDeep):
-		f.found(p, n, text)
-	case !isTooDeep:
-		f.search(p, n, text)
+// readObject looks for events in the object that the parser of n has parsed.
+func (f *finder) readObject(n nesting, text []byte) {
+	switch p := &f.parsers[n]; {
+	case p.isEvent() && (!p.holdsMore || n == maxNesting):
+		f.found(n, text)
+	case n < maxNesting:
+		f.search(n, text)
 	}
 }
 
@@ -195,7 +183,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		f.readValue(object, name, n)
 		return
 	}
-	if n = n.deeper(); n.tooDeep() {
+	if n += inValue; n > maxNesting {
 		return
 	}
 	times, losses := len(f.times), len(f.losses)
@@ -236,9 +224,10 @@ var metricsAlone = regexp.MustCompile(`^"?\{\s*\\?["']?(?:counter|histogram|time
 // name returns the name of a member, in quotes.
 func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, int(m.at))] }
 
-// found delivers the event that p has parsed, or makes it a candidate if another
-// place of the record may have the same event.
-func (f *finder) found(p *parser, n nesting, text []byte) {
+// found delivers the event that the parser of n has parsed, or makes it a
+// candidate if another place of the record may have the same event.
+func (f *finder) found(n nesting, text []byte) {
+	p := &f.parsers[n]
 	if f.taken++; f.several {
 		f.candidates = append(f.candidates, candidate{identify(p), p.richness(n), bytes.Clone(text), copyAll(f.times), f.record.line})
 	} else {

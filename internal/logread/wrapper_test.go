@@ -18,7 +18,7 @@ import (
 func wrapAnywhere(r *rand.Rand, event string) (text string, hidden bool) {
 	excluded := []string{"input", "result", "custom", "nd_builtin_cache", "resp_body", "mapped_result", "request_context"}
 	around := []string{`"path":"/x"`, `"labels":{"app":"x"}`, `"a":[1,{"b":null}]`, `"time":"2026-01-02T03:04:05Z"`, `"n":[123,34]`, `"text":"{\"a\":1}"`, `"metrics":{}`}
-	text, levels, decodings := event, 1+r.IntN(maxLevels), r.IntN(maxDecodings+1)
+	text, levels, decodings := event, 1+r.IntN(10), r.IntN(6)
 	for levels > 0 {
 		key := fmt.Sprintf("key%d", r.IntN(9))
 		switch {
@@ -83,7 +83,7 @@ func TestWrappedTooDeep(t *testing.T) {
 	t.Parallel()
 	all, total := "", 0
 	for _, test := range []struct{ levels, decodings, want int }{
-		{maxLevels, 0, 1}, {maxLevels + 1, 0, 0}, {maxLevels - 1, 2, 1}, {maxDecodings, maxDecodings, 1}, {maxDecodings + 1, maxDecodings + 1, 0},
+		{int(maxNesting), 0, 1}, {int(maxNesting) + 1, 0, 0}, {10, 5, 1}, {11, 5, 0}, {6, 6, 1}, {7, 7, 0},
 	} {
 		text := event1
 		for i := range test.levels {
