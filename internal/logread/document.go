@@ -31,7 +31,7 @@ func (s *source) openDocument(p *parser, text []byte) bool {
 // documentString reads a string in a document: see step. A document is read
 // without checking the order of tokens.
 func (s *source) documentString(text []byte, all bool) (n int) {
-	n = stringEnd(text, 0)
+	n, _ = stringEnd(text, 0)
 	behind := skipSpace(text, max(n, 0))
 	switch isEnd := behind == len(text) || n < 0 && lineEnd(text, 0) == len(text); {
 	case isEnd && !all:

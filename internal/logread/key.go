@@ -135,7 +135,7 @@ func hasPrefix(text []byte, prefix string) bool {
 // keyEnd returns the indexes behind the key at i and behind its colon, or -1.
 func keyEnd(text []byte, i int) (end, colon int) {
 	if i < len(text) && text[i] == '"' {
-		end = stringEnd(text, i)
+		end, _ = stringEnd(text, i)
 		if colon = skipBlanks(text, max(end, i)); end > 0 && colon < len(text) && text[colon] == ':' {
 			return end, colon + 1
 		}

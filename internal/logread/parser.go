@@ -230,15 +230,11 @@ func (p *parser) skim(l *keyLines, i int, before *key, m *metrics) (at *key, end
 func (p *parser) member(at *key, keyAt, start int) (end int) {
 	text, plain, isText := p.json, false, p.json[start] == '"'
 	switch {
+	case isText && at.field >= fieldNone: // it may hold JSON
+		p.decoded, end = decodeString(p.decoded[:0], text, start)
+		p.decodedAt = int32(start)
 	case isText:
-		if end = plainEnd(text, start); end >= 0 {
-			plain = true
-		} else if at.field >= fieldNone { // it may hold JSON
-			p.decoded, end = decodeString(p.decoded[:0], text, start)
-			p.decodedAt = int32(start)
-		} else {
-			end = stringEnd(text, start)
-		}
+		end, plain = stringEnd(text, start)
 	case text[start] == '{' && at.field == fieldMetrics:
 		p.metrics.begin()
 		end = p.walk(&p.metrics.lines, start, &p.metrics)

@@ -100,7 +100,7 @@ func TestDecodeString(t *testing.T) {
 			copy(text[copy(text, s):], behind)
 			room := to[len(to)-6-r.IntN(len(s)+200):]
 			before := room[:copy(room, "before"[:r.IntN(7)])]
-			end := stringEnd(s, 1)
+			end, _ := stringEnd(s, 1)
 			got, gotEnd := decodeString(before, text[:len(s)], 1)
 			want := got
 			if end < 0 {

@@ -57,7 +57,7 @@ func (s *scanner) scan(text []byte) status {
 		case (c == '{' || c == '[') && wantsValue:
 			s.ends, last = append(s.ends, c+2), c
 		case c == '"' && (wantsKey || wantsValue):
-			if end = stringEnd(text, s.pos); end < 0 && lineEnd(text, s.pos) < len(text) {
+			if end, _ = stringEnd(text, s.pos); end < 0 && lineEnd(text, s.pos) < len(text) {
 				return broken
 			} else if end < 0 {
 				return more
@@ -109,48 +109,35 @@ func joinLines(value []byte) (lines int) {
 }
 
 // stringEnd returns the index behind the string that begins at i, or -1 if it
-// does not end in its line.
-func stringEnd(text []byte, i int) int {
-	for i++; i < len(text); {
+// does not end in its line. It also reports whether the string has only printable
+// ASCII without a backslash, as most strings.
+func stringEnd(text []byte, i int) (end int, plain bool) {
+	plain = true
+	for i++; i < len(text); i++ {
 		if len(text)-i >= 8 {
 			word := binary.LittleEndian.Uint64(text[i:])
-			found := hasByte(word, '"') | hasByte(word, '\\') | hasByte(word, '\n')
-			if found == 0 {
-				i += 8
+			n := bits.TrailingZeros64(hasByte(word, '"')|hasByte(word, '\\')|hasByte(word, '\n')) / 8
+			plain = plain && bits.TrailingZeros64((word|(word-0x20*ones))&(0x80*ones))/8 >= n
+			if i += n; n == 8 {
+				i--
 				continue
 			}
-			i += bits.TrailingZeros64(found) / 8
 		}
-		switch text[i] {
-		case '"':
-			return i + 1
-		case '\n':
-			return -1
-		case '\\':
+		switch c := text[i]; {
+		case c == '"':
+			return i + 1, plain
+		case c == '\n':
+			return -1, false
+		case c == '\\':
+			plain = false
 			if i++; i < len(text) && text[i] == '\n' {
-				return -1
+				return -1, false
 			}
-		}
-		i++
-	}
-	return -1
-}
-
-// plainEnd returns the index behind the string that begins at i if the string
-// has only printable ASCII without a backslash. Otherwise it returns -1. Most
-// strings are plain and short.
-func plainEnd(text []byte, i int) int {
-	for i++; len(text)-i >= 8; i += 8 {
-		word := binary.LittleEndian.Uint64(text[i:])
-		found := hasByte(word, '"') | hasByte(word, '\\') | (word|(word-0x20*ones))&(0x80*ones)
-		if found != 0 {
-			if i += bits.TrailingZeros64(found) / 8; text[i] == '"' {
-				return i + 1
-			}
-			break
+		default:
+			plain = plain && c >= ' ' && c < 0x80
 		}
 	}
-	return -1
+	return -1, false
 }
 
 // ones has a one in each byte.
@@ -193,7 +180,7 @@ func nestedEnd(text []byte, i int) int {
 	for i < len(text) {
 		switch c := text[i]; {
 		case c == '"':
-			if i = stringEnd(text, i); i < 0 {
+			if i, _ = stringEnd(text, i); i < 0 {
 				return -1
 			}
 			continue
@@ -221,7 +208,8 @@ func valueEnd(text []byte, i int, strict bool) int {
 	}
 	switch text[i] {
 	case '"':
-		return stringEnd(text, i)
+		end, _ := stringEnd(text, i)
+		return end
 	case '{', '[':
 		if hasBlocks {
 			if end := nestedBlocks(&text[0], i, cap(text)); end > 0 && end <= len(text) {

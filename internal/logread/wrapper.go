@@ -222,7 +222,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 var metricsAlone = regexp.MustCompile(`^"?\{\s*\\?["']?(?:counter|histogram|timer)_`)
 
 // name returns the name of a member, in quotes.
-func (p *parser) name(m *member) []byte { return p.json[m.at:stringEnd(p.json, int(m.at))] }
+func (p *parser) name(m *member) []byte { return p.json[m.at:valueEnd(p.json, int(m.at), false)] }
 
 // found delivers the event that the parser of n has parsed, or makes it a
 // candidate if another place of the record may have the same event.
