@@ -50,14 +50,14 @@ func (f *finder) noteLoss(p *parser, text []byte) {
 	id := maphash.Bytes(seed, slices.Concat(message, p.optional(fieldTime)))
 	for _, l := range losses {
 		found := l.begin.FindSubmatch(message)
-		if found == nil || slices.Contains(f.losses, id) {
+		if found == nil || id == f.loss {
 			continue
 		}
 		n := int64(1)
 		if len(found) > 1 {
 			n, _ = digits(found[1], 0)
 		}
-		f.losses = append(f.losses, id)
+		f.loss = id
 		f.reader.options.Loss(l.kind, n, p.findTime(f.times), f.record.line)
 	}
 }

@@ -200,7 +200,11 @@ func (s *source) other(text []byte, all bool) (n int) {
 	case len(line) >= s.reader.options.MaxLength && (ok || bytes.IndexByte(line[:min(len(line), 1<<10)], '{') >= 0):
 		s.problem(TooLong)
 	case ok && s.nesting+inText <= maxNesting:
-		if !f.readLine(s, line, stream, rest, part) {
+		taken := f.withRecord(s, line, func() {
+			f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))]) // it may be one
+			f.give(stream, rest, !part, s.nesting+inText)
+		})
+		if !taken {
 			s.noteOther(1)
 		}
 	default:

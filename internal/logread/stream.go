@@ -86,16 +86,6 @@ func isWhole(text []byte, bracket byte) bool {
 	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
 }
 
-// readLine reads the text behind the prefix of a line of a source, and reports
-// whether it was of interest. The text is a line of the stream or a part of one.
-// The prefix may begin with a time.
-func (f *finder) readLine(s *source, line, stream, text []byte, part bool) bool {
-	return f.withRecord(s, line, func() {
-		f.times = append(f.times, line[:max(0, bytes.IndexByte(line, ' '))])
-		f.give(stream, text, !part, s.nesting+inText)
-	})
-}
-
 // feed gives a text of the record to a stream, and notes whether the stream
 // waits for more.
 func (f *finder) feed(s *source, text []byte, whole bool) {

@@ -39,7 +39,7 @@ type finder struct {
 	prefix  []byte    // the last one of a name
 	names   bool      // name streams even if none waits
 	times   [][]byte  // in the text around the value that is read, the innermost last
-	losses  []uint64  // in the record
+	loss    uint64    // the last one in the record
 	// If several is true, what is found becomes a candidate.
 	several    bool
 	candidates []candidate
@@ -72,7 +72,7 @@ func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
 	outer, times, before := f.record, len(f.times), f.taken
 	f.record = record{text: text, line: s.line(), stream: s.name}
 	if outer.text == nil {
-		f.losses = f.losses[:0]
+		f.loss = 0
 	}
 	read()
 	f.record, f.times = outer, f.times[:times]
@@ -186,8 +186,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 	if n += inValue; n > maxNesting {
 		return
 	}
-	times, losses := len(f.times), len(f.losses)
-	start, several, isRow, isFlat := len(f.candidates), f.several, false, false
+	start, several, isRow, isFlat, times := len(f.candidates), f.several, false, false, len(f.times)
 	EachElement(value, func(e []byte) {
 		isRow = isRow || e[0] != '{' && e[0] != '[' && bytes.IndexByte(e, '{') < 0
 		isFlat = isFlat || metricsAlone.Match(e)
@@ -199,7 +198,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 	f.several = several || isRow
 	EachElement(value, func(e []byte) {
 		from := len(f.candidates)
-		f.losses = f.losses[:losses] // elements are different lines
+		f.loss = 0 // elements are different lines
 		if text := bytes.TrimPrefix(e, quote); len(f.times) == times && isDigit(text[0]) {
 			// A row may begin with its time.
 			f.times = append(f.times, e)
