@@ -18,10 +18,11 @@ import (
 
 // bodyReader reads the decisions of bodies.
 type bodyReader struct {
-	reader  *logread.Reader
-	gzip    gzip.Reader
-	buffer  []byte
-	longest int // limits an event, in bytes
+	reader   *logread.Reader
+	gzip     gzip.Reader
+	buffer   []byte
+	longest  int      // limits an event, in bytes
+	profiler Profiler // or nil
 
 	batch    *plugin.LogBatch
 	problems map[string]uint64
@@ -31,7 +32,6 @@ type bodyReader struct {
 	paths   map[string]string // the same text, so that decisions share it
 	known   int               // bytes of the keys and paths
 	labels  []byte            // of the last event
-	draw    *Draw             // a sample of the events; nil if nobody wants it
 	numbers []rollup.Number
 }
 
@@ -51,10 +51,11 @@ const (
 	largeBuffer = 1 << 20
 )
 
-func newBodyReader(counter *plugin.LogCounter, longest int) *bodyReader {
+// newReader returns a reader of bodies.
+func (c *Collector) newReader() *bodyReader {
 	b := &bodyReader{
-		buffer: make([]byte, usualBuffer), longest: longest, paths: map[string]string{},
-		batch: counter.NewBatch(), problems: map[string]uint64{}, servers: map[string]bool{},
+		profiler: c.options.Profiler, buffer: make([]byte, usualBuffer), longest: int(c.options.MaxEvent), paths: map[string]string{},
+		batch: c.Counter.NewBatch(), problems: map[string]uint64{}, servers: map[string]bool{},
 	}
 	b.reader = logread.NewReader(logread.Options{
 		Metric: func(key []byte) int32 {
@@ -71,7 +72,7 @@ func newBodyReader(counter *plugin.LogCounter, longest int) *bodyReader {
 				b.problems[string(kind)]++
 			}
 		},
-		Verdicts: counter.Verdicts(), MaxLength: longest,
+		Verdicts: c.Counter.Verdicts(), MaxLength: b.longest,
 	})
 	return b
 }
@@ -94,7 +95,9 @@ func (b *bodyReader) add(e *logread.Event) {
 			b.servers[string(id)] = true
 		}
 	}
-	b.draw.add(e.Text)
+	if b.profiler != nil {
+		b.profiler.Offer(e.Text)
+	}
 	if b.known > maxKnown {
 		b.reader.Forget()
 		clear(b.paths)
@@ -108,9 +111,6 @@ func (b *bodyReader) begin() {
 	clear(b.problems)
 	clear(b.servers)
 	b.labels = b.labels[:0]
-	if b.draw != nil {
-		*b.draw = Draw{}
-	}
 }
 
 // read reads the decisions of a body into a batch. It returns why they cannot be

@@ -40,14 +40,24 @@ type Options struct {
 	// must have.
 	Token func() string
 
-	// Profiler, if not nil, gets a sample of the decisions.
-	Profiler Profiler
+	Profiler Profiler // or nil
 
 	// MaxBody limits a body after unpacking, and MaxEvent an event, in bytes. 0
 	// stands for the default.
 	MaxBody, MaxEvent int64
 
 	Log *slog.Logger
+}
+
+// A Profiler gets events and serves a profile. Its metrics are among the
+// collector's.
+type Profiler interface {
+	http.Handler
+	prometheus.Collector
+	// Offer offers an event, whose memory is used again. It waits for nothing.
+	Offer(event []byte)
+	// Renew says that the policy has changed.
+	Renew()
 }
 
 // The default limits, in bytes.
@@ -133,7 +143,7 @@ func (c *Collector) Wait(ctx context.Context) error {
 // ServeHTTP implements http.Handler. It is no http.ServeMux, which would change
 // the paths of bodies.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	profile := r.URL.Path == profilePath && c.options.Profiler != nil
+	profile := r.URL.Path == "/debug/pprof/rego" && c.options.Profiler != nil
 	own := r.URL.Path == "/metrics" || r.URL.Path == "/health" || profile
 	var a *answer
 	switch {
@@ -261,13 +271,20 @@ func (c *Collector) relay(u *upload) *answer {
 // it. The caller has taken one of the places, which count gives back.
 func (c *Collector) count(u *upload) *answer {
 	defer func() { <-c.places }()
+	a := &answer{status: http.StatusOK}
+	// OPA sends a body again if it does not get the answer.
+	digest := sha256.Sum256(u.text)
+	if known, _ := c.repeated.ContainsOrAdd(digest, struct{}{}); known {
+		c.metrics.repeated.Inc()
+		return a
+	}
 	reader := c.readers.Get().(*bodyReader)
 	defer func() {
 		reader.shrink()
 		c.readers.Put(reader)
 	}()
-	a := &answer{status: http.StatusOK}
 	if unreadable := reader.read(bytes.NewReader(u.text), strings.ToLower(u.Header.Get("Content-Encoding")), c.options); unreadable != nil {
+		c.repeated.Remove(digest)
 		unreadable.id = reader.server()
 		counter := c.metrics.lost
 		if c.options.Forward != nil {
@@ -279,12 +296,8 @@ func (c *Collector) count(u *upload) *answer {
 		c.refusals.add("The decisions of an upload do not count.", u.RemoteAddr, unreadable)
 		return a
 	}
-	// OPA sends a body again if it does not get the answer.
-	if known, _ := c.repeated.ContainsOrAdd(sha256.Sum256(u.text), struct{}{}); known {
-		c.metrics.repeated.Inc()
-		return a
-	}
-	c.countBatch(reader)
+	reader.batch.Count()
+	c.metrics.note(reader)
 	c.metrics.counted.Inc()
 	return a
 }

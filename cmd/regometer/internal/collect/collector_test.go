@@ -773,7 +773,7 @@ func TestRedirects(t *testing.T) {
 func TestReaderKeepsLittle(t *testing.T) {
 	t.Parallel()
 	c := newCollector(Options{})
-	reader := newBodyReader(c.Counter, DefaultEvent)
+	reader := c.newReader()
 	read := func(text string) {
 		t.Helper()
 		if err := reader.read(strings.NewReader(text), "", c.options); err != nil {

@@ -24,7 +24,8 @@ func (c *Collector) ReadPipe(from io.Reader) error {
 				b.shrink()
 			}
 		}
-		c.countBatch(b)
+		b.batch.Count()
+		c.metrics.note(b)
 		b.begin()
 		if errors.Is(err, io.EOF) {
 			return nil

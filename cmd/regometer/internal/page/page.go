@@ -78,20 +78,13 @@ type details struct {
 	Table *table
 }
 
-// A Source is a text with figures beside its lines.
+// A Source is a text, as a table with the numbers of the lines, figures, and the
+// lines, which are flush left.
 type Source struct {
 	Name, Note string
 	Open       bool
-	Columns    []string
-	Lines      []SourceLine
-}
-
-// A SourceLine is a line of a source.
-type SourceLine struct {
-	Number int
-	Heat   int // from 1 to 5, or 0
-	Cells  []string
-	Text   string
+	*text.Table
+	Heat []int // of each line, from 1 to 5, or 0
 }
 
 // New returns an empty page of a command.

@@ -141,8 +141,9 @@ type Results struct {
 	// Kinds counts the changes by their kind, and the decisions apart or not
 	// repeatable by the reason.
 	Kinds    map[string]uint64 `json:"kinds,omitempty"`
-	Examples []Example         `json:"examples,omitempty"` // of each kind
+	Examples []Example         `json:"examples,omitempty"` // sorted by kind
 
+	examples map[string][]Example // by kind
 	// of are the decisions of the log for which these stand: those of a verdict
 	// or a kind, and all as "".
 	of map[string]float64
@@ -162,7 +163,7 @@ type Example struct {
 // add adds what became of a decision.
 func (r *Results) add(d *decision, f finding) {
 	if r.of == nil {
-		r.Kinds, r.of = map[string]uint64{}, map[string]float64{}
+		r.Kinds, r.of, r.examples = map[string]uint64{}, map[string]float64{}, map[string][]Example{}
 	}
 	r.Decisions++
 	*[...]*uint64{&r.Equal, &r.Changed, &r.Apart, &r.NotRepeatable}[f.verdict]++
@@ -176,13 +177,7 @@ func (r *Results) add(d *decision, f finding) {
 
 // example keeps an example if its hash is among the lowest of its kind.
 func (r *Results) example(x Example) {
-	const most = 10
-	at, _ := slices.BinarySearchFunc(r.Examples, x, func(a, b Example) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID))
-	})
-	r.Examples = slices.Insert(r.Examples, at, x)
-	first := slices.IndexFunc(r.Examples, func(o Example) bool { return o.Kind == x.Kind })
-	if last := first + most; last < len(r.Examples) && r.Examples[last].Kind == x.Kind {
-		r.Examples = slices.Delete(r.Examples, last, last+1)
-	}
+	all := append(r.examples[x.Kind], x)
+	slices.SortFunc(all, func(a, b Example) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID)) })
+	r.examples[x.Kind] = all[:min(len(all), 10)]
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/rpc"
 	"os"
@@ -26,7 +27,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/config"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/regometer/regometer/cmd/regometer/internal/collect"
 	"github.com/regometer/regometer/internal/logread"
 )
 
@@ -41,16 +41,18 @@ type Live struct {
 
 	child   atomic.Pointer[rpc.Client] // nil if there is none
 	mu      sync.Mutex
-	offered collect.Draw
+	offered [][]byte           // events, of which each has had the same chance
+	seen    int                // of how many
 	end     context.CancelFunc // ends the process
 }
 
 // LiveVariable is the environment variable that the process of a live profile has.
 const LiveVariable = "REGOMETER_LIVE"
 
-// batchSize limits the decisions of a call, and longestWait the time until the
-// process starts again.
-const batchSize, longestWait = 10, 5 * time.Minute
+// mostOffered limits the events that wait, and largest the bytes of each.
+// batchSize limits those of a call, and longestWait the time until the process
+// starts again.
+const mostOffered, largest, batchSize, longestWait = 100, 128 << 10, 10, 5 * time.Minute
 
 // NewLive returns a live profile. The command, if it has [LiveVariable], calls
 // [Serve].
@@ -63,10 +65,18 @@ func NewLive(share float64, log *slog.Logger, command ...string) *Live {
 }
 
 // Offer implements collect.Profiler.
-func (l *Live) Offer(d collect.Draw) {
+func (l *Live) Offer(event []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.offered.Merge(d)
+	if len(event) > largest {
+		return
+	}
+	l.seen++
+	if len(l.offered) < mostOffered {
+		l.offered = append(l.offered, bytes.Clone(event))
+	} else if i := rand.IntN(l.seen); i < mostOffered {
+		l.offered[i] = bytes.Clone(event)
+	}
 }
 
 // Renew implements collect.Profiler. Another process begins another profile.
@@ -132,11 +142,11 @@ func (l *Live) run(ctx context.Context) (err error) {
 			return err
 		}
 		l.mu.Lock()
-		draw := l.offered
-		l.offered = collect.Draw{}
+		events, of := l.offered, float64(l.seen)/float64(len(l.offered))
+		l.offered, l.seen = nil, 0
 		l.mu.Unlock()
-		for events := range slices.Chunk(draw.Kept, batchSize) {
-			if err := l.evaluate(child, Batch{events, float64(draw.Seen) / float64(len(draw.Kept))}); err != nil {
+		for some := range slices.Chunk(events, batchSize) {
+			if err := l.evaluate(child, Batch{some, of}); err != nil {
 				return err
 			}
 			sleep(ctx, l.rest()) // The process has one thread for Go, and works only during a call.
@@ -148,7 +158,7 @@ func (l *Live) run(ctx context.Context) (err error) {
 
 // A Batch is events of a log. Each stands for so many decisions.
 type Batch struct {
-	Events []collect.Drawn
+	Events [][]byte
 	Of     float64
 }
 
@@ -227,8 +237,8 @@ func (s *server) Evaluate(b Batch, results *[len(verdictNames)]uint64) error {
 	watched, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go watchMemory(watched, s.limit, func() { s.ended <- fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20) })
-	for _, e := range b.Events {
-		s.replay(s.ctx, &decision{text: append(e.Text, '\n'), of: b.Of, time: logread.NoTime}, func(f finding) { results[f.verdict]++ })
+	for _, text := range b.Events {
+		s.replay(s.ctx, &decision{text: append(text, '\n'), of: b.Of, time: logread.NoTime}, func(f finding) { results[f.verdict]++ })
 	}
 	return nil
 }

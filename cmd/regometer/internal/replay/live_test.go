@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -199,5 +200,27 @@ func TestLiveToken(t *testing.T) {
 		if c.ServeHTTP(w, r); w.Code != want {
 			t.Errorf("token %s: status %d, want %d", token, w.Code, want)
 		}
+	}
+}
+
+// Each event that is offered has the same chance to stay, except large ones.
+func TestOffer(t *testing.T) {
+	t.Parallel()
+	late := 0
+	for range 200 {
+		l := NewLive(1, nil)
+		for i := range 1000 {
+			l.Offer([]byte{byte(i / 900)})
+			l.Offer(make([]byte, largest+1))
+		}
+		for _, event := range l.offered {
+			late += int(event[0])
+		}
+		if len(l.offered) != mostOffered || l.seen != 1000 {
+			t.Fatalf("%d of %d events stay", len(l.offered), l.seen)
+		}
+	}
+	if share := float64(late) / (200 * mostOffered); math.Abs(share-0.1) > 0.02 {
+		t.Errorf("%v of the events that stay are among the last 10 %%", share)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/chart"
@@ -33,97 +34,90 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	return d.Write(w)
 }
 
-// heatOf returns the colour of a share of the time.
-func heatOf(share float64) int {
-	return len(slices.DeleteFunc([]float64{0.002, 0.01, 0.03, 0.1, 0.3}, func(least float64) bool { return share < least }))
+// heat returns the colour of a time by its share.
+func (p *Profile) heat(time float64) int {
+	return len(slices.DeleteFunc([]float64{0.002, 0.01, 0.03, 0.1, 0.3}, func(least float64) bool { return time < least*p.Time }))
 }
 
-// A flame is a rule on the same way in all evaluations, or the query of a path.
+// A flame is a line on a way to it from the query of a path.
 type flame struct {
-	name       string
-	own, total float64
-	needs      map[string]*flame
-}
-
-// need returns a rule that the flame needs.
-func (f *flame) need(name string) *flame {
-	if f.needs[name] == nil {
-		f.needs[name] = &flame{name: name, needs: map[string]*flame{}}
-	}
-	return f.needs[name]
+	way  []string // the query and the rules
+	time float64
 }
 
 // flames draws the rules, each below the one that needs it.
 func (p *Profile) flames(f chart.Format) *chart.Chart {
-	root := &flame{needs: map[string]*flame{}}
-	p.walk(func(path string, l *line, time float64) {
-		var way []string // to the query
+	var all []flame
+	p.walk(func(path string, l *line) {
+		way := []string{cmp.Or(text.Visible(path), "other ways")}
 		for at := l; at.rule != nil; at = at.from {
-			way = append(way, strings.TrimPrefix(sourceOf(at.rule).Name, "data."))
+			way = slices.Insert(way, 1, strings.TrimPrefix(sourceOf(at.rule).Name, "data."))
 		}
-		at := root
-		for _, name := range slices.Backward(append(way, cmp.Or(text.Visible(path), "other ways"))) {
-			at = at.need(name)
-			at.total += time
-		}
-		at.own += time
+		all = append(all, flame{way, l.time})
 	})
 	const row = 18
-	whole, depth, c := max(p.Time, 1), 0, &chart.Chart{Format: f}
-	var draw func(x float64, level int, all map[string]*flame)
-	draw = func(x float64, level int, all map[string]*flame) {
-		for _, at := range slices.SortedFunc(maps.Values(all), func(a, b *flame) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name)) }) {
-			width := at.total / whole * f.Width
+	c := &chart.Chart{Format: chart.Format{Width: f.Width}}
+	var draw func(x float64, level int, all []flame)
+	draw = func(x float64, level int, all []flame) {
+		boxes, own, total := map[string][]flame{}, map[string]float64{}, map[string]float64{}
+		for _, at := range all {
+			if len(at.way) == level {
+				continue
+			}
+			name := at.way[level]
+			boxes[name] = append(boxes[name], at)
+			if total[name] += at.time; len(at.way) == level+1 {
+				own[name] += at.time
+			}
+		}
+		for _, name := range slices.SortedFunc(maps.Keys(boxes), func(a, b string) int { return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b)) }) {
+			width := total[name] / p.Time * f.Width
 			if width < 0.5 { // too narrow to be seen
 				return
 			}
-			depth = max(depth, level+1)
-			note := fmt.Sprintf("%s: %s with the rules that it needs (%s), %s without (%s)", at.name,
-				text.Duration(at.total), text.Percent(at.total/whole), text.Duration(at.own), text.Percent(at.own/whole))
-			c.Box(fmt.Sprint("h-", max(1, heatOf(at.own/whole))), x, float64(row*level), width, row, at.name, note)
-			draw(x, level+1, at.needs)
+			c.Height = max(c.Height, float64(row*(level+1)))
+			note := fmt.Sprintf("%s: %s with the rules that it needs (%s), %s without (%s)", name,
+				text.Duration(total[name]), p.share(total[name]), text.Duration(own[name]), p.share(own[name]))
+			c.Box(fmt.Sprint("h-", max(1, p.heat(own[name]))), x, float64(row*level), width, row, name, note)
+			draw(x, level+1, boxes[name])
 			x += width
 		}
 	}
-	draw(0, 0, root.needs)
-	c.Height = float64(row * depth)
+	draw(0, 0, all)
 	return c
 }
 
 // writeSources writes the files of the policy with the times of their lines.
 // Those with the most time come first.
 func (p *Profile) writeSources(d *page.Document) {
-	whole := max(p.Time, 1)
-	lines, files, never := map[Source]*Time{}, map[string]float64{}, map[Source]bool{} // without the rule
+	lines, files := map[Source]*Time{}, map[string]float64{} // without the rule
+	for _, at := range p.Unreached {
+		add(lines, Source{File: at.File, Line: at.Line}, 0, 0)
+	}
 	for _, l := range p.Lines {
 		files[l.File] += l.Time
 		add(lines, Source{File: l.File, Line: l.Line}, l.Time, l.Evaluated)
 	}
-	for _, s := range p.Unreached {
-		never[Source{File: s.File, Line: s.Line}] = true
-	}
 	texts, rest := p.tracers[0].policy.sources, maxSource
-	names := slices.SortedFunc(maps.Keys(texts), func(a, b string) int { return cmp.Or(cmp.Compare(files[b], files[a]), cmp.Compare(a, b)) })
-	for _, name := range names {
-		s := &page.Source{Name: name, Open: files[name] >= p.Time/10, Columns: []string{"Time", "Share", "Evaluated"}}
-		s.Note = fmt.Sprintf("%s, %s of the time", text.LongDuration(files[name]), text.Percent(files[name]/whole))
-		for _, row := range texts[name] {
+	byTime := func(a, b string) int { return cmp.Or(cmp.Compare(files[b], files[a]), cmp.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(texts), byTime) {
+		s := &page.Source{Name: name, Open: files[name] >= p.Time/10, Table: text.NewTable(0, "Line", "Time", "Share", "Evaluated", "Source")}
+		s.Columns[4].Left = true
+		s.Note = fmt.Sprintf("%s, %s of the time", text.LongDuration(files[name]), p.share(files[name]))
+		for i, row := range texts[name] {
 			if rest--; rest < 0 {
 				s.Note += ", cut off, because the page shows no more lines"
 				break
 			}
-			line := page.SourceLine{Number: len(s.Lines) + 1, Cells: make([]string, 3), Text: row}
-			at := Source{File: name, Line: line.Number}
-			if l := lines[at]; l != nil && l.Evaluated+l.Time > 0 {
-				line.Heat = heatOf(l.Time / whole)
-				line.Cells = []string{text.Duration(l.Time), text.Percent(l.Time / whole), count(l.Evaluated)}
-			} else if never[at] {
-				line.Cells[2] = "never"
+			cells, heat := []string{strconv.Itoa(i + 1), "", "", "", row}, 0
+			if l := lines[Source{File: name, Line: i + 1}]; l != nil && l.Evaluated+l.Time > 0 {
+				cells[1], cells[2], cells[3], heat = text.Duration(l.Time), p.share(l.Time), count(l.Evaluated), p.heat(l.Time)
+			} else if l != nil {
+				cells[3] = "never"
 			}
-			s.Lines = append(s.Lines, line)
+			s.Add(cells...)
+			s.Heat = append(s.Heat, heat)
 		}
-		if d.Source(s); rest < 0 {
-			return
-		}
+		d.Source(s)
 	}
 }

@@ -122,6 +122,14 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	return p, nil
 }
 
+// text returns a line of the policy, or "" for the query.
+func (p *Policy) text(at Source) string {
+	if rows := p.sources[at.File]; 0 < at.Line && at.Line <= len(rows) {
+		return strings.TrimSpace(rows[at.Line-1])
+	}
+	return ""
+}
+
 func linesOf(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }

@@ -20,11 +20,11 @@ import (
 // Profile says which rules take the time. Times are in ns, of all decisions of
 // the log. Of a sample, they are estimates.
 type Profile struct {
-	Time     float64    `json:"time"`     // of all evaluations
-	Tracer   float64    `json:"tracer"`   // how many times as long a traced evaluation takes, in the median
-	Rules    []RuleTime `json:"rules"`    // definitions that were evaluated, by their own time
-	Lines    []Time     `json:"lines"`    // by time
-	Builtins []Time     `json:"builtins"` // functions, by time
+	Time     float64     `json:"time"`     // of all evaluations
+	Tracer   float64     `json:"tracer"`   // how many times as long a traced evaluation takes, in the median
+	Rules    []*RuleTime `json:"rules"`    // definitions that were evaluated, by their own time
+	Lines    []*Time     `json:"lines"`    // by time
+	Builtins []*Time     `json:"builtins"` // functions, by time
 	// Unreached are the rules that no evaluation reached, and then the lines of
 	// other rules. Those of tests are left out.
 	Unreached []Source `json:"unreached"`
@@ -57,13 +57,11 @@ type RuleTime struct {
 	spans      exphist.Snapshot
 }
 
-// walk calls do with each line of each way, the path of its query, and its time
-// as it was not traced.
-func (p *Profile) walk(do func(path string, l *line, time float64)) {
+// walk calls do with each line of each way, and the path of its query.
+func (p *Profile) walk(do func(path string, l *line)) {
 	for _, t := range p.tracers {
 		for _, path := range slices.Sorted(maps.Keys(t.queries)) {
-			q := t.queries[path]
-			q.walk(func(l *line) { do(path, l, l.time*q.plain/max(1, q.traced)) })
+			t.queries[path].walk(func(l *line) { do(path, l) })
 		}
 	}
 }
@@ -88,13 +86,11 @@ func profileOf(all ...*tracer) *Profile {
 		return rules[r]
 	}
 	for _, t := range all {
-		p.Time += t.others.plain
+		p.Time += t.time
 		merge(&costs, t.costs)
 		for r, m := range t.rules {
 			of(r).Evaluated += m.evaluated
-			if m.spans != nil {
-				merge(&of(r).spans, m.spans)
-			}
+			merge(&of(r).spans, m.spans)
 		}
 		delete(t.lookups, nil) // of rules that the policy lacks
 		for node, n := range t.lookups {
@@ -105,38 +101,30 @@ func profileOf(all ...*tracer) *Profile {
 			}
 		}
 	}
-	p.walk(func(_ string, l *line, time float64) {
+	p.walk(func(_ string, l *line) {
 		at := sourceOf(l.rule)
 		if l.rule != nil {
 			at.Line = l.row
-			of(l.rule).Time.Time += time
+			of(l.rule).Time.Time += l.time
 		}
 		for f := l.frame; f.rule != nil; f = f.from.frame {
-			of(f.rule).Total += time
+			of(f.rule).Total += l.time
 		}
-		add(lines, at, time, l.count)
+		add(lines, at, l.time, l.count).Text = policy.text(at)
 		if l.builtin != "" {
-			add(builtins, Source{Name: l.builtin}, time, l.count)
+			add(builtins, Source{Name: l.builtin}, l.time, l.count)
 		}
 	})
-	if costs.Count() > 0 {
-		p.Tracer = costs.Quantile(0.5) / costUnit
-	}
+	p.Tracer = quantilesOf(&costs).Median / costUnit
 	for _, r := range rules {
 		if r.Decisions, r.Quantiles = r.spans.Count(), quantilesOf(&r.spans); r.Decisions > 0 {
-			p.Rules = append(p.Rules, *r)
+			p.Rules = append(p.Rules, r)
 		}
 	}
-	slices.SortFunc(p.Rules, func(a, b RuleTime) int { return compareTimes(a.Time, b.Time) })
+	slices.SortFunc(p.Rules, func(a, b *RuleTime) int { return compareTimes(&a.Time, &b.Time) })
+	p.Lines, p.Builtins = slices.SortedFunc(maps.Values(lines), compareTimes), slices.SortedFunc(maps.Values(builtins), compareTimes)
 	if p.Time > 0 { // else nothing was evaluated
 		p.Unreached = policy.unreached(rules, lines)
-	}
-	p.Lines, p.Builtins = timesOf(lines), timesOf(builtins)
-	for i := range p.Lines {
-		l := &p.Lines[i]
-		if rows := policy.sources[l.File]; l.Line <= len(rows) && rows != nil {
-			l.Text = strings.TrimSpace(rows[l.Line-1])
-		}
 	}
 	return p
 }
@@ -148,25 +136,18 @@ func merge(to *exphist.Snapshot, h *exphist.Histogram) {
 	_ = to.Merge(&s)
 }
 
-// add adds time and evaluations to those of a place.
-func add(to map[Source]*Time, at Source, time, evaluated float64) {
+// add adds time and evaluations to those of a place, and returns these.
+func add(to map[Source]*Time, at Source, time, evaluated float64) *Time {
 	if to[at] == nil {
 		to[at] = &Time{Source: at}
 	}
 	to[at].Time += time
 	to[at].Evaluated += evaluated
+	return to[at]
 }
 
-// timesOf returns times, of which the greatest come first.
-func timesOf(of map[Source]*Time) (all []Time) {
-	for _, t := range of {
-		all = append(all, *t)
-	}
-	slices.SortFunc(all, compareTimes)
-	return all
-}
-
-func compareTimes(a, b Time) int {
+// compareTimes sorts the greatest times to the front.
+func compareTimes(a, b *Time) int {
 	return cmp.Or(cmp.Compare(b.Time, a.Time), compareSources(a.Source, b.Source))
 }
 
@@ -234,11 +215,11 @@ func (p *Profile) pprof() *profile.Profile {
 		}
 		return locations[l]
 	}
-	p.walk(func(path string, l *line, time float64) {
-		if time < 1 {
+	p.walk(func(path string, l *line) {
+		if l.time < 1 {
 			return
 		}
-		s := &profile.Sample{Value: []int64{int64(math.Round(l.count)), int64(math.Round(time))}, Label: map[string][]string{"path": {path}}}
+		s := &profile.Sample{Value: []int64{int64(math.Round(l.count)), int64(math.Round(l.time))}, Label: map[string][]string{"path": {path}}}
 		for at := l; at != nil; at = at.from {
 			s.Location = append(s.Location, locate(at))
 		}

@@ -184,7 +184,7 @@ main if odd with input.a as 1`))
 	a := newEvaluator(p, 1<<40).evaluate(t.Context(), of("p/main"), nil, tr)
 	tr.end(a.took, a.took)
 	counts := map[string]float64{}
-	profileOf(tr).walk(func(path string, l *line, _ float64) {
+	profileOf(tr).walk(func(path string, l *line) {
 		way := fmt.Sprint(l.row, " ", l.builtin)
 		for f := l.frame; f.rule != nil; f = f.from.frame {
 			way = strings.TrimPrefix(sourceOf(f.rule).Name, "data.p.") + " " + way

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -27,6 +28,7 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/compare"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/rollup"
@@ -70,9 +72,9 @@ type Report struct {
 	Times  *compare.Comparison `json:"times,omitempty"` // with those of the other policy
 	Inputs *report.Inputs      `json:"-"`
 
-	mu                       sync.Mutex // protects the counts, and:
-	paths                    map[string]*Path
-	logged, replayed, before durations
+	mu    sync.Mutex // protects the counts, and:
+	paths map[string]*Path
+	times *groupby.Groups // by side and path: see addTime
 }
 
 // Path has the results of a path.
@@ -103,7 +105,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(soft))
 	}
-	r := &Report{options: o, paths: map[string]*Path{}, logged: newDurations(), replayed: newDurations(), before: newDurations()}
+	r := &Report{options: o, paths: map[string]*Path{}, times: groupby.New(groupby.Limits{Groups: 3 * maxPaths, Cells: 12 * maxPaths})}
 	decisions := make(chan *decision, 16)
 	var tracers []*tracer
 	var workers sync.WaitGroup
@@ -152,19 +154,23 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	r.Unread, r.Partly = r.Inputs.Unread()
 	r.Profile = profileOf(tracers...)
 	for path, p := range r.paths {
-		for i := range p.Examples {
-			p.Examples[i].Place = p.Examples[i].place()
+		p.Path, p.Logged, p.Replayed = path, r.quantiles(inLog, path), r.quantiles(inReplay, path)
+		for _, kind := range slices.Sorted(maps.Keys(p.examples)) {
+			for _, x := range p.examples[kind] {
+				x.Place = x.place()
+				p.Examples = append(p.Examples, x)
+			}
 		}
-		p.Path, p.Logged, p.Replayed = path, r.logged.quantiles(path), r.replayed.quantiles(path)
 		r.Paths = append(r.Paths, p)
 	}
 	slices.SortFunc(r.Paths, func(a, b *Path) int {
 		return cmp.Or(cmp.Compare(b.Decisions, a.Decisions), cmp.Compare(a.Path, b.Path))
 	})
 	if o.Against != nil {
-		if r.Times, err = compare.Reports(r.before.report(r.Paths), r.replayed.report(r.Paths), o.Thresholds.Times...); err != nil {
+		if r.Times, err = compare.Reports(r.sideOf(inOther), r.sideOf(inReplay), o.Thresholds.Times...); err != nil {
 			return nil, err
 		}
+		r.Times.Decisions = nil // the sides have no outcomes
 	}
 	if errors.Is(context.Cause(ctx), errNoMemory) {
 		return r, errNoMemory
@@ -200,9 +206,9 @@ func (r *Report) add(d *decision, f finding) {
 		r.OtherRevision++
 	}
 	if f.took > 0 {
-		r.logged.add(path, time.Duration(d.took))
-		r.replayed.add(path, f.took)
-		r.before.add(path, f.before)
+		r.addTime(inLog, path, d.took)
+		r.addTime(inReplay, path, int64(f.took))
+		r.addTime(inOther, path, int64(f.before))
 	}
 }
 

@@ -8,57 +8,57 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/exphist"
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
-// durations are those of the evaluations of one side, by path.
-type durations struct {
-	*groupby.Groups
-	metric int32
-	n      int64
-}
+// The sides of the durations of evaluations: the log, the replay, and the replay
+// with the other policy. Each side has a group for each path.
+const (
+	inLog    = "l "
+	inReplay = "r "
+	inOther  = "o "
+)
 
-func newDurations() durations {
-	g := groupby.New(groupby.Limits{Groups: maxPaths, Cells: 4 * maxPaths})
-	return durations{Groups: g, metric: g.Metric([]byte(evaluation))}
-}
-
-// perSlice is the number of evaluations in a slice of time. A comparison needs
+// perSlice is the number of decisions in a slice of time. A comparison needs
 // slices. It takes those of the replay, because both sides take turns in it.
 const perSlice, mostSlices = 16, 120
 
-func (d *durations) add(path string, took time.Duration) {
-	if took <= 0 {
-		return
-	}
-	slice := d.n / perSlice % mostSlices
-	d.n++
-	d.Add([]byte(path), slice*int64(time.Minute), outcome.Neither, "", []logread.Measure{{Metric: d.metric, Value: int64(took)}})
+// addTime adds the duration of the latest decision on a side.
+func (r *Report) addTime(side, path string, took int64) {
+	slice := int64(r.Decisions / perSlice % mostSlices)
+	r.times.Add([]byte(side+path), slice*int64(time.Minute), outcome.Neither, "", []logread.Measure{{Metric: r.times.Metric([]byte(evaluation)), Value: took}})
 }
 
-// Quantiles are those of durations, in ns.
+// Quantiles are those of durations, in ns, or 0 without durations.
 type Quantiles struct {
 	Median float64 `json:"median"`
 	P99    float64 `json:"p99"`
 }
 
-func quantilesOf(s *exphist.Snapshot) Quantiles { return Quantiles{s.Quantile(0.5), s.Quantile(0.99)} }
+func quantilesOf(s *exphist.Snapshot) (q Quantiles) {
+	if s.Count() > 0 {
+		q = Quantiles{s.Quantile(0.5), s.Quantile(0.99)}
+	}
+	return q
+}
 
-func (d *durations) quantiles(path string) (q Quantiles) {
-	if g := d.Get(path, false, nil); g != nil && len(g.Stages) > 0 {
+func (r *Report) quantiles(side, path string) (q Quantiles) {
+	if g := r.times.Get(side+path, false, nil); g != nil {
 		q = quantilesOf(&g.Stages[0].Durations)
 	}
 	return q
 }
 
-// report returns the durations as a report with only the times of these paths.
-func (d *durations) report(paths []*Path) *report.Report {
+// sideOf returns the durations of a side as a report, which has no outcomes.
+func (r *Report) sideOf(side string) *report.Report {
 	var groups []report.Group
-	for _, p := range paths {
-		if g := d.Get(p.Path, true, nil); g != nil {
-			g.Decisions = p.Decisions
+	for _, p := range r.Paths {
+		if g := r.times.Get(side+p.Path, true, nil); g != nil {
+			for i := range g.Slices {
+				g.Slices[i].Outcomes = [6]uint64{}
+			}
+			g.Key, g.Outcomes = p.Path, [6]uint64{}
 			groups = append(groups, *g)
 		}
 	}

@@ -4,7 +4,6 @@
 package replay
 
 import (
-	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -18,20 +17,21 @@ import (
 // to the line of the first.
 type tracer struct {
 	policy  *Policy
-	queries map[string]*query // by path
-	others  *query            // the ways beyond maxFrames, with the time of all evaluations
+	queries map[string]*frame // by path
+	others  *frame            // the ways beyond maxFrames
 	frames  int
 	rules   map[*ast.Rule]*meter
 	lookups map[*ast.TreeNode]float64 // how often the index of rules was asked for a name
 	costs   *exphist.Histogram        // how many times as long each evaluation took as it was traced, in costUnit
+	time    float64                   // ns of all decisions of the log, as they were not traced
 
 	// The evaluation.
-	query     *query
 	decisions float64       // for which it stands
 	start     time.Time     // the first event
 	last      time.Duration // the last change of the line, since the start
 	at        *line         // where the evaluator works; the clock is read only if it changes
 	lines     []*line       // where each query of the evaluation is, such as the body of a rule or a comprehension
+	worked    []*line       // where the evaluator has worked
 	reached   []*meter
 }
 
@@ -41,13 +41,6 @@ type tracer struct {
 const maxFrames, maxQueries = 50_000, 4 << 20
 
 const costUnit = 1000
-
-// A query has the ways of a path. Its evaluations took some time as they were
-// traced, and another time as they were not, both in ns.
-type query struct {
-	frame
-	traced, plain float64
-}
 
 // A frame is a rule on one way to it, or the query.
 type frame struct {
@@ -63,18 +56,19 @@ type line struct {
 	row         int
 	builtin     string // or ""
 	calls       []*frame
-	time, count float64 // ns as it was traced, and evaluations, of all decisions of the log
+	traced      time.Duration // of the evaluation
+	time, count float64       // ns as it was not traced, and evaluations, of all decisions of the log
 }
 
 // A meter has what evaluations need for a rule, with the rules that it needs.
 type meter struct {
 	evaluated float64
-	spans     *exphist.Histogram // or nil
-	took      time.Duration      // of the evaluation, or 0 if it has not reached the rule
+	spans     *exphist.Histogram
+	took      float64 // ns of the evaluation, or 0 if it has not reached the rule
 }
 
 func newTracer(p *Policy) *tracer {
-	t := &tracer{policy: p, queries: map[string]*query{}, lookups: map[*ast.TreeNode]float64{}, rules: map[*ast.Rule]*meter{}, costs: newHistogram()}
+	t := &tracer{policy: p, queries: map[string]*frame{}, lookups: map[*ast.TreeNode]float64{}, rules: map[*ast.Rule]*meter{}, costs: newHistogram()}
 	t.others = t.queryOf("") // which no decision has
 	return t
 }
@@ -85,19 +79,20 @@ func newHistogram() *exphist.Histogram {
 
 // begin begins an evaluation of a path, which stands for some decisions.
 func (t *tracer) begin(path string, decisions float64) {
-	if t.query = t.others; t.frames < maxFrames {
-		t.query = t.queryOf(path)
+	query := t.others
+	if t.frames < maxFrames {
+		query = t.queryOf(path)
 	}
 	t.decisions = decisions
-	t.at = t.query.line(1, "")
+	t.at = query.line(1, "")
 	t.lines = append(t.lines[:0], t.at)
 	t.start, t.last = time.Time{}, 0
 }
 
-func (t *tracer) queryOf(path string) *query {
+func (t *tracer) queryOf(path string) *frame {
 	q := t.queries[path]
 	if q == nil {
-		q = new(query)
+		q = new(frame)
 		t.queries[path] = q
 		t.frames++
 	}
@@ -148,17 +143,13 @@ func (t *tracer) TraceEvent(e topdown.Event) {
 }
 
 // pass adds the time since the last change to the line that the evaluator has
-// worked on, and to the rules on the way to it.
+// worked on.
 func (t *tracer) pass(now time.Duration) {
-	took := now - t.last
-	t.last = now
-	t.at.time += float64(took) * t.decisions
-	for f := t.at.frame; f.rule != nil; f = f.from.frame {
-		if f.took == 0 {
-			t.reached = append(t.reached, f.meter)
-		}
-		f.took += max(1, took)
+	if t.at.traced == 0 {
+		t.worked = append(t.worked, t.at)
 	}
+	t.at.traced += max(1, now-t.last)
+	t.last = now
 }
 
 // callee returns the frame of a rule that a line needs.
@@ -172,7 +163,7 @@ func (t *tracer) callee(from *line, rule *ast.Rule) *frame {
 		return t.callee(others, rule)
 	}
 	if t.rules[rule] == nil {
-		t.rules[rule] = new(meter)
+		t.rules[rule] = &meter{spans: newHistogram()}
 	}
 	f := &frame{rule: rule, meter: t.rules[rule], from: from}
 	from.calls = append(from.calls, f)
@@ -184,20 +175,25 @@ func (t *tracer) callee(from *line, rule *ast.Rule) *frame {
 // as it was not. Only the shares of lines are those of traced evaluations.
 func (t *tracer) end(traced, plain time.Duration) {
 	t.pass(max(t.last, traced))
-	all := float64(max(1, t.last))
-	t.costs.Record(int64(costUnit * all / float64(max(1, plain))))
-	for _, q := range slices.Compact([]*query{t.others, t.query}) {
-		q.traced += all * t.decisions
-		q.plain += float64(plain) * t.decisions
+	cost := float64(max(1, t.last)) / float64(max(1, plain))
+	t.costs.Record(int64(costUnit * cost))
+	t.time += float64(plain) * t.decisions
+	for _, l := range t.worked {
+		took := float64(l.traced) / cost
+		l.time += took * t.decisions
+		l.traced = 0
+		for f := l.frame; f.rule != nil; f = f.from.frame {
+			if f.took == 0 {
+				t.reached = append(t.reached, f.meter)
+			}
+			f.took += took
+		}
 	}
 	for _, m := range t.reached {
-		if m.spans == nil {
-			m.spans = newHistogram()
-		}
-		m.spans.Record(int64(float64(m.took) * float64(plain) / all))
+		m.spans.Record(int64(m.took))
 		m.took = 0
 	}
-	t.reached = t.reached[:0]
+	t.worked, t.reached = t.worked[:0], t.reached[:0]
 }
 
 // line returns a line of a frame.

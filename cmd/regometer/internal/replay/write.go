@@ -63,12 +63,12 @@ func (r *Report) Write(w output.Writer, top int) {
 	showFirst("Rules by their own time", p.RuleTable())
 	lines := text.NewTable(2, "source", "place", "time", "share", "evaluated")
 	for _, x := range p.Lines {
-		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), p.share(x), count(x.Evaluated))
+		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), p.share(x.Time), count(x.Evaluated))
 	}
 	showFirst("Lines by time", lines)
 	builtins := text.NewTable(1, "built-in function", "time", "share", "calls")
 	for _, x := range p.Builtins {
-		builtins.Add(x.Name, text.Duration(x.Time), p.share(x), count(x.Evaluated))
+		builtins.Add(x.Name, text.Duration(x.Time), p.share(x.Time), count(x.Evaluated))
 	}
 	showFirst("Built-in functions by time", builtins)
 	never := text.NewTable(2, "rule", "place")
@@ -110,14 +110,14 @@ func (p *Profile) RuleTable() *text.Table {
 	t := text.NewTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
 	t.Columns[6].Drop, t.Columns[7].Drop, t.Columns[8].Drop = 1, 2, 3
 	for _, x := range p.Rules {
-		t.Add(x.Name, x.place(), text.Duration(x.Time.Time), p.share(x.Time), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
+		t.Add(x.Name, x.place(), text.Duration(x.Time.Time), p.share(x.Time.Time), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
 			text.Count(x.Decisions), text.Duration(x.Median), text.Duration(x.P99))
 	}
 	return t
 }
 
 // share writes the share of a time.
-func (p *Profile) share(t Time) string { return text.Percent(t.Time / max(1, p.Time)) }
+func (p *Profile) share(time float64) string { return text.Percent(time / max(1, p.Time)) }
 
 // duration writes a duration, which nothing has if it is 0.
 func duration(ns float64) string {
