@@ -19,21 +19,14 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
-// replayOptions are the flags of replay.
-type replayOptions struct {
-	policies []string
-	against  []string
-	config   string
-	network  bool
-	shown    output.Options
-	files    *outputs
-	html     *outputFile
-	pprof    *outputFile
-	run      replay.Options
-}
-
 func newReplayCommand() *cobra.Command {
-	o := replayOptions{shown: output.Options{Suite: "regometer replay"}}
+	var o replay.Options
+	var policies, against []string
+	var file string // of the configuration
+	var network bool
+	var files *outputs
+	var html, pprof *outputFile
+	shown := output.Options{Suite: "regometer replay"}
 	cmd := &cobra.Command{
 		Use:   "replay --policy FILE|FOLDER|BUNDLE FILE|FOLDER|- ...",
 		Short: "Evaluate the decisions of a log again, to see what changed and which rule takes the time",
@@ -53,87 +46,85 @@ Without --all, it evaluates a sample of up to 20,000 decisions that stands for a
   regometer replay --policy bundle.tar.gz --pprof rego.pb.gz logs
   regometer replay --config opa.yaml --all --format json logs > replay.json`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			o.run.Read.Inputs, o.run.Read.Stdin = args, cmd.InOrStdin()
+			o.Read.Inputs, o.Read.Stdin = args, cmd.InOrStdin()
 			switch {
-			case len(o.policies) == 0 && o.config == "":
+			case len(policies) == 0 && file == "":
 				return errors.New("there is no policy: name it with --policy, or give --config the configuration of OPA with services and bundles")
-			case slices.Contains(slices.Concat(o.policies, o.against), ""):
+			case slices.Contains(slices.Concat(policies, against), ""):
 				return errors.New("--policy or --against is empty")
-			case o.run.Timeout <= 0:
+			case o.Timeout <= 0:
 				return errors.New("--timeout must be more than 0")
-			case len(o.run.Thresholds.Times) > 0 && o.against == nil:
+			case len(o.Thresholds.Times) > 0 && against == nil:
 				return errors.New("--fail-on: a threshold for times needs --against, because the log's times are those of another machine")
 			}
-			return o.run.Read.Check()
+			return o.Read.Check()
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return runReplay(cmd, &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			logs, err := report.InputFiles(o.Read.Inputs)
+			if err != nil {
+				return err
+			}
+			if err := files.check(cmd, slices.Concat(policies, against, []string{file}), logs...); err != nil {
+				return err
+			}
+			opa, err := collect.ReadConfig(file)
+			if err != nil {
+				return fmt.Errorf("--config: %w", err)
+			}
+			if o.Policy, err = replay.Load(ctx, policies, opa, network); err != nil {
+				if file != "" && policies != nil {
+					err = fmt.Errorf("%w; --policy and --config are one policy together: leave one out if both have the same rules", err)
+				}
+				return fmt.Errorf("cannot load the policy: %w", err)
+			}
+			if against != nil {
+				if o.Against, err = replay.Load(ctx, against, config.Config{}, network); err != nil {
+					return fmt.Errorf("--against: %w", err)
+				}
+			}
+			progress := newProgressLine(cmd.ErrOrStderr())
+			o.Read.Progress, o.Progress = progress.report, progress.show
+			r, failure := replay.Run(ctx, o)
+			progress.clear()
+			if r == nil {
+				return failure
+			}
+			if err := errors.Join(html.write(r.WriteHTML), pprof.write(r.Profile.WritePprof), printResult(cmd.OutOrStdout(), r, shown)); err != nil {
+				return err
+			}
+			explain(cmd.ErrOrStderr(), r.Inputs)
+			var paths []string
+			for _, p := range r.Paths {
+				paths = append(paths, p.Path)
+			}
+			explainRules(cmd.ErrOrStderr(), o.Read.Outcomes, paths)
+			switch {
+			case failure != nil:
+				return failure
+			case r.Interrupted:
+				return statusError(exitInterrupted)
+			case r.Decisions == 0:
+				return emptyError(cmd.ErrOrStderr(), r.Inputs, "no decision was evaluated")
+			}
+			return failedChecks(cmd.ErrOrStderr(), r.Checks(nil))
+		},
 	}
 	flags := cmd.Flags()
-	addReadFlags(cmd, &o.run.Read)
-	flags.StringArrayVar(&o.policies, "policy", nil, "Rego `file`, folder or bundle, with its data; may be repeated")
-	flags.StringArrayVar(&o.against, "against", nil, "Rego `file`, folder or bundle of the policy before, to compare with, and not with the log; may be repeated")
-	flags.StringVar(&o.config, "config", "", "`file` with OPA's configuration, for services and bundles")
-	flags.BoolVar(&o.run.All, "all", false, "evaluate all decisions, and not a sample")
-	flags.BoolVar(&o.network, "network", false, "let built-in functions connect to other machines")
-	flags.BoolVar(&o.run.Inputs, "show-input", false, "show the inputs of decisions that are not equal, which may be personal data")
-	flags.DurationVar(&o.run.Timeout, "timeout", time.Second, "longest `time` of an evaluation")
-	sizeFlag(cmd, &o.run.Memory, "memory", "end before the command needs more than this `size` of memory")
-	addFormatFlag(cmd, &o.shown)
-	flags.Func("fail-on", "exit with status 3 beyond this `threshold` of the decisions that are changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other, such as 'changed>0' or 'other>0.1%', or with --against of a quantile, such as 'p99:rego_query_eval>+20%'; may be repeated", o.run.Thresholds.Add)
-	o.files = newOutputs(cmd)
-	o.html = o.files.flag(cmd, "html", "", pageKind, "also write the report as a web page to this `file`")
-	o.pprof = o.files.flag(cmd, "pprof", "", profileKind, "also write a profile of the rules for go tool pprof to this `file`")
-	addNumberFlag(cmd, &o.shown.Top, "top", 10, "`number` of rows in each table; 0 for all (default 10)")
+	addReadFlags(cmd, &o.Read)
+	flags.StringArrayVar(&policies, "policy", nil, "Rego `file`, folder or bundle, with its data; may be repeated")
+	flags.StringArrayVar(&against, "against", nil, "Rego `file`, folder or bundle of the policy before, to compare with, and not with the log; may be repeated")
+	flags.StringVar(&file, "config", "", "`file` with OPA's configuration, for services and bundles")
+	flags.BoolVar(&o.All, "all", false, "evaluate all decisions, and not a sample")
+	flags.BoolVar(&network, "network", false, "let built-in functions connect to other machines")
+	flags.BoolVar(&o.Inputs, "show-input", false, "show the inputs of decisions that are not equal, which may be personal data")
+	flags.DurationVar(&o.Timeout, "timeout", time.Second, "longest `time` of an evaluation")
+	sizeFlag(cmd, &o.Memory, "memory", "end before the command needs more than this `size` of memory")
+	addFormatFlag(cmd, &shown)
+	flags.Func("fail-on", "exit with status 3 beyond this `threshold` of the decisions that are changed, apart, not-repeatable, allowed-to-denied, denied-to-allowed or other, such as 'changed>0' or 'other>0.1%', or with --against of a quantile, such as 'p99:rego_query_eval>+20%'; may be repeated", o.Thresholds.Add)
+	files = newOutputs(cmd)
+	html = files.flag(cmd, "html", "", pageKind, "also write the report as a web page to this `file`")
+	pprof = files.flag(cmd, "pprof", "", profileKind, "also write a profile of the rules for go tool pprof to this `file`")
+	addNumberFlag(cmd, &shown.Top, "top", 10, "`number` of rows in each table; 0 for all (default 10)")
 	return cmd
-}
-
-func runReplay(cmd *cobra.Command, o *replayOptions) error {
-	ctx := cmd.Context()
-	files, err := report.InputFiles(o.run.Read.Inputs)
-	if err != nil {
-		return err
-	}
-	if err := o.files.check(cmd, slices.Concat(o.policies, o.against, []string{o.config}), files...); err != nil {
-		return err
-	}
-	opa, err := collect.ReadConfig(o.config)
-	if err != nil {
-		return fmt.Errorf("--config: %w", err)
-	}
-	if o.run.Policy, err = replay.Load(ctx, o.policies, opa, o.network); err != nil {
-		if o.config != "" && o.policies != nil {
-			err = fmt.Errorf("%w; --policy and --config are one policy together: leave one out if both have the same rules", err)
-		}
-		return fmt.Errorf("cannot load the policy: %w", err)
-	}
-	if o.against != nil {
-		if o.run.Against, err = replay.Load(ctx, o.against, config.Config{}, o.network); err != nil {
-			return fmt.Errorf("--against: %w", err)
-		}
-	}
-	progress := newProgressLine(cmd.ErrOrStderr())
-	o.run.Read.Progress, o.run.Progress = progress.report, progress.show
-	r, failure := replay.Run(ctx, o.run)
-	progress.clear()
-	if r == nil {
-		return failure
-	}
-	if err := errors.Join(o.html.write(r.WriteHTML), o.pprof.write(r.Profile.WritePprof), printResult(cmd.OutOrStdout(), r, o.shown)); err != nil {
-		return err
-	}
-	explain(cmd.ErrOrStderr(), r.Inputs)
-	var paths []string
-	for _, p := range r.Paths {
-		paths = append(paths, p.Path)
-	}
-	explainRules(cmd.ErrOrStderr(), o.run.Read.Outcomes, paths)
-	switch {
-	case failure != nil:
-		return failure
-	case r.Interrupted:
-		return statusError(exitInterrupted)
-	case r.Decisions == 0:
-		return emptyError(cmd.ErrOrStderr(), r.Inputs, "no decision was evaluated")
-	}
-	return failedChecks(cmd.ErrOrStderr(), r.Checks(nil))
 }

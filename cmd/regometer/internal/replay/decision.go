@@ -5,6 +5,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 	"github.com/open-policy-agent/opa/v1/types"
+	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/logread"
@@ -48,9 +50,6 @@ func newDecision(e *logread.Event, took int64, place func() report.Place) *decis
 	return &decision{text: slices.Concat(e.Text, []byte{'\n'}), place: place, hash: hashOf(e), of: 1, time: e.Time, took: took}
 }
 
-// size returns the memory of the decision in a sample, in bytes.
-func (d *decision) size() int { return 300 + len(d.text) }
-
 // isQuery reports whether the decision is an ad-hoc query, which has no path.
 func (d *decision) isQuery() bool { return string(d.Path) == outcome.Query }
 
@@ -67,28 +66,24 @@ func hashOf(e *logread.Event) uint64 { return report.Hash(uint64(e.Time), e.Deci
 // parseCache parses the answers of built-in functions in a log, by name and
 // arguments. JSON has made texts of the arguments, and lists of sets.
 func parseCache(text []byte) (builtins.NDBCache, error) {
-	var logged builtins.NDBCache
-	cache := builtins.NDBCache{}
-	if len(text) <= len("{}") {
-		return cache, nil
-	}
-	if err := logged.UnmarshalJSON(text); err != nil {
-		return nil, err
+	cache, logged := builtins.NDBCache{}, map[string]map[string]any{}
+	if text != nil {
+		if err := util.UnmarshalJSON(text, &logged); err != nil {
+			return nil, err
+		}
 	}
 	for name, calls := range logged {
 		builtin := ast.BuiltinMap[name]
 		if builtin == nil {
 			return nil, fmt.Errorf("OPA has no built-in function %s", name)
 		}
-		if err := calls.Iter(func(arguments, answer *ast.Term) error {
-			text, _ := arguments.Value.(ast.String)
-			key, err := ast.ValueFromReader(strings.NewReader(string(text)))
-			if err == nil {
-				cache.Put(name, key, asSet(answer.Value, builtin.Decl.Result()))
+		for arguments, answer := range calls {
+			key, err := ast.ValueFromReader(strings.NewReader(arguments))
+			value, err2 := ast.InterfaceToValue(answer)
+			if err := cmp.Or(err, err2); err != nil {
+				return nil, err
 			}
-			return err
-		}); err != nil {
-			return nil, err
+			cache.Put(name, key, asSet(value, builtin.Decl.Result()))
 		}
 	}
 	return cache, nil

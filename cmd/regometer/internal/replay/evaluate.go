@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/dependencies"
 	"github.com/open-policy-agent/opa/v1/metrics"
@@ -30,14 +29,16 @@ import (
 type evaluator struct {
 	*Policy
 	timeout time.Duration
-	queries *lru.Cache[string, *preparedQuery] // by query and labels
+	queries map[string]*preparedQuery // by query and labels
 	values  cache.InterQueryValueCache
 }
 
 func newEvaluator(p *Policy, timeout time.Duration) *evaluator {
-	queries, _ := lru.New[string, *preparedQuery](200) // this size is valid
-	return &evaluator{p, timeout, queries, cache.NewInterQueryValueCache(context.Background(), nil)}
+	return &evaluator{p, timeout, map[string]*preparedQuery{}, cache.NewInterQueryValueCache(context.Background(), nil)}
 }
+
+// maxPrepared limits the compiled queries that an evaluator keeps.
+const maxPrepared = 200
 
 // A preparedQuery is a compiled query.
 type preparedQuery struct {
@@ -82,7 +83,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	var failures []topdown.Error
 	m := metrics.New()
 	options := []rego.EvalOption{
-		rego.EvalParsedInput(input), rego.EvalMetrics(m), rego.EvalNDBuiltinCache(answers),
+		rego.EvalParsedInput(input), rego.EvalMetrics(m), rego.EvalNDBuiltinCache(answers), rego.EvalExternalCancel(ending{limited}),
 		rego.EvalInterQueryBuiltinValueCache(e.values), rego.EvalBuiltinErrorList(&failures),
 	}
 	if d.Time != logread.NoTime {
@@ -117,6 +118,13 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 	}
 	return a
 }
+
+// ending cancels an evaluation when a context ends. For a context alone, OPA
+// starts a goroutine.
+type ending struct{ context.Context }
+
+func (e ending) Cancel()         {}
+func (e ending) Cancelled() bool { return e.Err() != nil }
 
 // codeOf returns the code of an error of OPA. It returns "" if there is none, or
 // if it only says that there is no result.
@@ -161,7 +169,7 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, 
 		key += " " + string(d.Labels)
 		_ = util.UnmarshalJSON(d.Labels, &labels) // what is no object has no labels
 	}
-	if q, ok := e.queries.Get(key); ok {
+	if q := e.queries[key]; q != nil {
 		return q, nil
 	}
 	body, err := queryOf(d, query)
@@ -180,9 +188,11 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, 
 	if err != nil {
 		return nil, err
 	}
-	q := &preparedQuery{prepared, e.lacks(ctx, body)}
-	e.queries.Add(key, q)
-	return q, nil
+	if len(e.queries) == maxPrepared {
+		clear(e.queries)
+	}
+	e.queries[key] = &preparedQuery{prepared, e.lacks(ctx, body)}
+	return e.queries[key], nil
 }
 
 // lacksPath is the reason of decisions whose evaluation has nothing to evaluate.

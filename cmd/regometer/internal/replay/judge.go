@@ -6,6 +6,7 @@ package replay
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -37,6 +38,9 @@ const (
 	toOther   = "other"
 )
 
+// noJSON is a reason.
+const noJSON = "an input or a result that is no JSON"
+
 // judge compares the answer of the policy with the one before, which is that of
 // the other policy, or else the log's. kind is the kind of the change, or a
 // reason.
@@ -55,6 +59,8 @@ func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) 
 		return equal, ""
 	case logged && a.failed && d.Code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
 		return equal, ""
+	case logged && d.Result != nil && !json.Valid(d.Result):
+		return notRepeatable, noJSON
 	case d.hides("input"):
 		return apart, "a masked input"
 	case logged && d.hides("result"):

@@ -219,7 +219,7 @@ func Serve(ctx context.Context, policies []string, opa config.Config, in io.Read
 	}
 	debug.FreeOSMemory() // what loading has left
 	debug.SetMemoryLimit(used() + softRoom)
-	s := &server{ctx: ctx, ended: make(chan error, 1), limit: used() + 2*softRoom, worker: newWorker(&Options{Policy: p, Timeout: time.Second})}
+	s := &server{ctx: ctx, ended: make(chan error, 1), limit: used() + 2*softRoom, worker: newWorker(ctx, &Options{Policy: p, Timeout: time.Second})}
 	rpcs := rpc.NewServer()
 	_ = rpcs.RegisterName("Live", s) // it has methods
 	context.AfterFunc(ctx, func() { s.ended <- nil })
@@ -237,8 +237,9 @@ func (s *server) Evaluate(b Batch, results *[len(verdictNames)]uint64) error {
 	watched, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go watchMemory(watched, s.limit, func() { s.ended <- fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20) })
+	s.done = func(_ *decision, f finding) { results[f.verdict]++ }
 	for _, text := range b.Events {
-		s.replay(s.ctx, &decision{text: append(text, '\n'), of: b.Of, time: logread.NoTime}, func(f finding) { results[f.verdict]++ })
+		s.replay(&decision{text: append(text, '\n'), of: b.Of, time: logread.NoTime})
 	}
 	return nil
 }

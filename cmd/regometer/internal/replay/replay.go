@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -110,19 +109,16 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	var tracers []*tracer
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
-		w := newWorker(&o)
+		w := newWorker(ctx, &o)
+		w.done = r.add
 		tracers = append(tracers, w.tracer)
 		workers.Go(func() {
 			for d := range decisions {
-				w.replay(ctx, d, func(f finding) {
-					if ctx.Err() == nil {
-						r.add(d, f)
-					}
-				})
+				w.replay(d)
 			}
 		})
 	}
-	var s sample
+	s := newSample()
 	var logged atomic.Uint64
 	o.Read.Each = func(key func(int32) string, place func(*logread.Event) func() report.Place) func(*logread.Event, [][]byte) error {
 		return func(e *logread.Event, _ [][]byte) error {
@@ -189,10 +185,8 @@ func (r *Report) add(d *decision, f finding) {
 	if r.paths[path] == nil && len(r.paths) >= maxPaths {
 		path = rollup.Other
 	}
-	if r.paths[path] == nil {
-		r.paths[path] = new(Path)
-	}
-	p := r.paths[path]
+	p := cmp.Or(r.paths[path], new(Path))
+	r.paths[path] = p
 	r.Results.add(d, f)
 	p.Results.add(d, f)
 	if f.verdict != equal {
@@ -240,15 +234,23 @@ type worker struct {
 	verdicts *verdicts.Set
 	tracer   *tracer
 	reader   *logread.Reader
-	event    func(*logread.Event) // gets what the reader reads
+	decision *decision // which the reader reads
+	done     func(*decision, finding)
 }
 
-func newWorker(o *Options) *worker {
+// newWorker returns a worker, which evaluates until ctx ends.
+func newWorker(ctx context.Context, o *Options) *worker {
 	w := &worker{evaluator: newEvaluator(o.Policy, o.Timeout), verdicts: o.Read.Verdicts, tracer: newTracer(o.Policy)}
 	w.reader = logread.NewReader(logread.Options{
-		Metric:   func([]byte) int32 { return -1 }, // none is of interest
-		Problem:  func(logread.Problem, int64) {},  // whoever has read the log before counts them
-		Event:    func(e *logread.Event) { w.event(e) },
+		Metric:  func([]byte) int32 { return -1 }, // none is of interest
+		Problem: func(logread.Problem, int64) {},  // whoever has read the log before counts them
+		Event: func(e *logread.Event) {
+			e.Time = max(e.Time, w.decision.time)
+			w.decision.Event = e
+			if f := w.find(ctx, w.decision); ctx.Err() == nil {
+				w.done(w.decision, f)
+			}
+		},
 		Verdicts: w.verdicts,
 	})
 	if o.Against != nil {
@@ -266,16 +268,14 @@ type finding struct {
 	took, before time.Duration
 }
 
-// replay evaluates a decision, and calls done while it has its event.
-func (w *worker) replay(ctx context.Context, d *decision, done func(finding)) {
-	w.event = func(e *logread.Event) {
-		e.Time = max(e.Time, d.time)
-		d.Event = e
-		done(w.find(ctx, d))
-		d.Event = nil
-	}
+// replay reads and evaluates a decision.
+func (w *worker) replay(d *decision) {
+	w.decision = d
 	w.reader.Read(d.text)
 }
+
+// compile is in the type of a partial evaluation.
+var compile = []byte("compile")
 
 // find evaluates a decision, and compares the result with the log's, or with
 // that of the other policy. The two policies take turns in going first.
@@ -286,10 +286,10 @@ func (w *worker) find(ctx context.Context, d *decision) (f finding) {
 		input, err = ast.ValueFromReader(bytes.NewReader(d.Input))
 	}
 	switch {
-	case bytes.Contains(logread.Field(logread.Field(d.Text, "custom"), "type"), []byte("compile")):
+	case bytes.Contains(d.Text, compile) && bytes.Contains(logread.Field(logread.Field(d.Text, "custom"), "type"), compile):
 		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
-	case err != nil, d.Result != nil && !json.Valid(d.Result):
-		return finding{verdict: notRepeatable, kind: "an input or a result that is no JSON"}
+	case err != nil:
+		return finding{verdict: notRepeatable, kind: noJSON}
 	}
 	before := d.logged()
 	turn := func(number uint64) {

@@ -13,11 +13,9 @@ import (
 	"github.com/regometer/regometer/internal/logread"
 )
 
-// The limits of a sample. Tests lower them.
-var (
-	sampleSize  = 20_000   // decisions
-	sampleBytes = 32 << 20 // of memory
-)
+// sampleBytes limits the memory of a sample, and with it its decisions, which
+// count as at least a part of sampleSize. Tests lower these.
+var sampleSize, sampleBytes = 20_000, 32 << 20
 
 // A sample has decisions that stand for all. Decisions of like paths and
 // durations are a layer. Each layer keeps the decisions with the lowest hashes,
@@ -26,10 +24,9 @@ var (
 type sample struct {
 	mu      sync.Mutex
 	layers  [layerPaths * layerTimes]layer
-	kept    int
 	bytes   int
-	limit   int // decisions of a layer; 0 is no limit
-	largest int // bytes of a decision; 0 is no limit
+	limit   int // decisions of a layer
+	largest int // bytes of a decision
 }
 
 // A sample has fewer layers than decisions. Paths with the same hash share
@@ -40,8 +37,13 @@ const layerPaths, layerTimes = 256, 40
 type layer struct {
 	seen uint64
 	kept []*decision
-	last uint64 // decisions with a greater hash have no room
+	last uint64 // decisions with a greater hash have no room, unless it is 0
 }
+
+func newSample() *sample { return &sample{limit: sampleSize, largest: sampleBytes} }
+
+// size returns the memory of a decision in a sample, in bytes.
+func (d *decision) size() int { return max(sampleBytes/sampleSize, 300+len(d.text)) }
 
 // add adds a decision if it has room.
 func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) func() report.Place) {
@@ -55,9 +57,7 @@ func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) fu
 	}
 	d := newDecision(e, took, place(e))
 	l.kept = append(l.kept, d)
-	s.kept++
-	s.bytes += d.size()
-	if s.kept > sampleSize*5/4 || s.bytes > sampleBytes {
+	if s.bytes += d.size(); s.bytes > sampleBytes {
 		s.thin()
 	}
 }
@@ -66,28 +66,27 @@ func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) fu
 // others have room. The limits have the same values in any order of the log.
 func (s *sample) thin() {
 	for {
-		s.kept, s.bytes = 0, 0
+		s.bytes = 0
 		for i := range s.layers {
 			l := &s.layers[i]
-			if limit := s.limit; limit > 0 && len(l.kept) > limit {
-				slices.SortFunc(l.kept, func(a, b *decision) int { return cmp.Compare(a.hash, b.hash) })
-				clear(l.kept[limit:])
-				l.kept = l.kept[:limit]
-				l.last = max(1, l.kept[limit-1].hash)
+			slices.SortFunc(l.kept, func(a, b *decision) int { return cmp.Compare(a.hash, b.hash) })
+			if len(l.kept) > s.limit {
+				clear(l.kept[s.limit:])
+				l.kept = l.kept[:s.limit]
+				l.last = max(1, l.kept[s.limit-1].hash)
 			}
-			l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return s.largest > 0 && d.size() > s.largest })
+			l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size() > s.largest })
 			for _, d := range l.kept {
-				s.kept++
 				s.bytes += d.size()
 			}
 		}
 		switch {
-		case s.kept <= sampleSize && s.bytes <= sampleBytes:
+		case s.bytes <= sampleBytes:
 			return
-		case s.limit == 1:
-			s.largest = cmp.Or(s.largest, sampleBytes) / 2
+		case s.limit > 1:
+			s.limit = s.limit * 31 / 32
 		default:
-			s.limit = max(1, cmp.Or(s.limit, sampleSize)*31/32)
+			s.largest /= 2
 		}
 	}
 }

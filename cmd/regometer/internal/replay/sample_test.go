@@ -30,7 +30,7 @@ type logged struct {
 }
 
 func sampled(all []logged) []*decision {
-	var s sample
+	s := newSample()
 	for _, x := range all {
 		e := &logread.Event{DecisionID: []byte(x.id), Path: []byte(x.path), Text: []byte(x.id + " " + x.path + " " + strings.Repeat("x", x.size))}
 		s.add(e, x.took, func(*logread.Event) func() report.Place { return nil })
