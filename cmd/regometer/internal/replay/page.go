@@ -17,9 +17,6 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
-// maxSource limits the lines of sources on a page.
-const maxSource = 10_000
-
 // WriteHTML writes the report as a page. The error is that of w.
 func (r *Report) WriteHTML(w io.Writer) error {
 	d := page.New("Which rules took the time, and which decisions changed", "regometer replay")
@@ -98,17 +95,13 @@ func (p *Profile) writeSources(d *page.Document) {
 		files[l.File] += l.Time
 		add(lines, Source{File: l.File, Line: l.Line}, l.Time, l.Evaluated)
 	}
-	texts, rest := p.tracers[0].policy.sources, maxSource
+	texts := p.tracers[0].policy.sources
 	byTime := func(a, b string) int { return cmp.Or(cmp.Compare(files[b], files[a]), cmp.Compare(a, b)) }
 	for _, name := range slices.SortedFunc(maps.Keys(texts), byTime) {
-		s := &page.Source{Name: name, Open: files[name] >= p.Time/10, Table: text.NewTable(0, "Line", "Time", "Share", "Evaluated", "Source")}
+		s := &page.Source{Name: name, Note: fmt.Sprintf("%s, %s of the time", text.LongDuration(files[name]), p.share(files[name]))}
+		s.Open, s.Table = files[name] >= p.Time/10, text.NewTable(0, "Line", "Time", "Share", "Evaluated", "Source")
 		s.Columns[4].Left = true
-		s.Note = fmt.Sprintf("%s, %s of the time", text.LongDuration(files[name]), p.share(files[name]))
 		for i, row := range texts[name] {
-			if rest--; rest < 0 {
-				s.Note += ", cut off, because the page shows no more lines"
-				break
-			}
 			cells, heat := []string{strconv.Itoa(i + 1), "", "", "", row}, 0
 			if l := lines[Source{File: name, Line: i + 1}]; l != nil && l.Evaluated+l.Time > 0 {
 				cells[1], cells[2], cells[3], heat = text.Duration(l.Time), p.share(l.Time), count(l.Evaluated), p.heat(l.Time)

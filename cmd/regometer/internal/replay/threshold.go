@@ -58,13 +58,13 @@ func (r *Report) Checks([]string) (all []output.Check) {
 			limit *= of / 100
 		}
 		const rounding = 1e-9 // of the sum of weights
-		c := output.Check{Name: t.text, Failed: of == 0 || n > limit*(1+rounding)}
-		if c.Failed {
+		c := output.Check{Name: t.text}
+		if r.Equal+r.Changed == 0 && t.kind != verdictNames[apart] && t.kind != verdictNames[notRepeatable] {
+			c.Texts = []string{"no decision could be compared"}
+		} else if n > limit*(1+rounding) {
 			c.Texts = []string{fmt.Sprintf("%s of %s%s", count(n), text.Plural(uint64(math.Round(of)), "decision"), r.ofSample(" (estimated from the sample)"))}
 		}
-		if t.kind != verdictNames[apart] && t.kind != verdictNames[notRepeatable] && r.Equal+r.Changed == 0 {
-			c.Failed, c.Texts = true, []string{"no decision could be compared"}
-		}
+		c.Failed = c.Texts != nil
 		all = append(all, c)
 	}
 	if r.Partly {

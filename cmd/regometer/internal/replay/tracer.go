@@ -17,8 +17,7 @@ import (
 // to the line of the first.
 type tracer struct {
 	policy  *Policy
-	queries map[string]*frame // by path
-	others  *frame            // the ways beyond maxFrames
+	queries map[string]*frame // by path; "", which no decision has, has the ways beyond maxFrames
 	frames  int
 	rules   map[*ast.Rule]*meter
 	lookups map[*ast.TreeNode]float64 // how often the index of rules was asked for a name
@@ -68,9 +67,7 @@ type meter struct {
 }
 
 func newTracer(p *Policy) *tracer {
-	t := &tracer{policy: p, queries: map[string]*frame{}, lookups: map[*ast.TreeNode]float64{}, rules: map[*ast.Rule]*meter{}, costs: newHistogram()}
-	t.others = t.queryOf("") // which no decision has
-	return t
+	return &tracer{policy: p, queries: map[string]*frame{}, lookups: map[*ast.TreeNode]float64{}, rules: map[*ast.Rule]*meter{}, costs: newHistogram()}
 }
 
 func newHistogram() *exphist.Histogram {
@@ -79,24 +76,22 @@ func newHistogram() *exphist.Histogram {
 
 // begin begins an evaluation of a path, which stands for some decisions.
 func (t *tracer) begin(path string, decisions float64) {
-	query := t.others
-	if t.frames < maxFrames {
-		query = t.queryOf(path)
+	if t.frames >= maxFrames {
+		path = ""
 	}
 	t.decisions = decisions
-	t.at = query.line(1, "")
+	t.at = t.query(path)
 	t.lines = append(t.lines[:0], t.at)
 	t.start, t.last = time.Time{}, 0
 }
 
-func (t *tracer) queryOf(path string) *frame {
-	q := t.queries[path]
-	if q == nil {
-		q = new(frame)
-		t.queries[path] = q
+// query returns the only line of a query.
+func (t *tracer) query(path string) *line {
+	if t.queries[path] == nil {
+		t.queries[path] = new(frame)
 		t.frames++
 	}
-	return q
+	return t.queries[path].line(1, "")
 }
 
 func (*tracer) Enabled() bool               { return true }
@@ -159,7 +154,7 @@ func (t *tracer) callee(from *line, rule *ast.Rule) *frame {
 			return f
 		}
 	}
-	if others := t.others.line(1, ""); t.frames >= maxFrames && from != others {
+	if others := t.query(""); t.frames >= maxFrames && from != others {
 		return t.callee(others, rule)
 	}
 	if t.rules[rule] == nil {

@@ -31,51 +31,49 @@ func (r *Report) Write(w output.Writer, top int) {
 	for _, p := range r.summary() {
 		w.Prose(p)
 	}
-	show := func(title string, t *text.Table, all int) {
-		if all > 0 {
+	show := func(title string, t *text.Table) {
+		if all := len(t.Rows); all > 0 {
 			w.Title(title)
+			t.Rows = text.First(t.Rows, top)
 			w.Table(t)
 			output.WriteMore(w, top, all)
 		}
-	}
-	showFirst := func(title string, t *text.Table) {
-		all := len(t.Rows)
-		t.Rows = text.First(t.Rows, top)
-		show(title, t, all)
 	}
 	paths := text.NewTable(1, "path", "decisions", "equal", "changed", "apart", "not repeatable", "median", "in the log", "p99", "in the log")
 	for _, p := range r.Paths {
 		paths.Add(p.Path, text.Count(p.Decisions), text.Count(p.Equal), text.Count(p.Changed), text.Count(p.Apart), text.Count(p.NotRepeatable),
 			duration(p.Replayed.Median), duration(p.Logged.Median), duration(p.Replayed.P99), duration(p.Logged.P99))
 	}
-	showFirst("Results"+r.ofSample(inSample), paths)
+	show("Results"+r.ofSample(inSample), paths)
 	differences, examples := r.differences()
-	showFirst("Decisions that are not equal", differences)
+	show("Decisions that are not equal", differences)
 	for _, x := range text.First(examples, top) {
 		if x.Input != "" { // which no cell has room for
 			w.Item(x.ID, "The input of this decision:", x.Input)
 		}
 	}
-	if r.Times != nil {
-		show("Evaluations with the policy before and after", r.Times.StageTable(top), len(r.Times.Stages)) // with all rows of a stage
+	if r.Times != nil && len(r.Times.Stages) > 0 {
+		w.Title("Evaluations with the policy before and after")
+		w.Table(r.Times.StageTable(top)) // with all rows of a stage
+		output.WriteMore(w, top, len(r.Times.Stages))
 	}
 	p := r.Profile
-	showFirst("Rules by their own time", p.RuleTable())
+	show("Rules by their own time", p.RuleTable())
 	lines := text.NewTable(2, "source", "place", "time", "share", "evaluated")
 	for _, x := range p.Lines {
 		lines.Add(cmp.Or(x.Text, x.Name), x.place(), text.Duration(x.Time), p.share(x.Time), count(x.Evaluated))
 	}
-	showFirst("Lines by time", lines)
+	show("Lines by time", lines)
 	builtins := text.NewTable(1, "built-in function", "time", "share", "calls")
 	for _, x := range p.Builtins {
 		builtins.Add(x.Name, text.Duration(x.Time), p.share(x.Time), count(x.Evaluated))
 	}
-	showFirst("Built-in functions by time", builtins)
+	show("Built-in functions by time", builtins)
 	never := text.NewTable(2, "rule", "place")
 	for _, x := range p.Unreached {
 		never.Add(x.Name, x.place())
 	}
-	showFirst(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.ofSample(inSample), text.Count(len(p.Unreached))), never)
+	show(fmt.Sprintf("Rules and lines that no evaluation%s reached: %s", r.ofSample(inSample), text.Count(len(p.Unreached))), never)
 }
 
 // differences returns examples of the decisions that are not equal, as a table
@@ -151,43 +149,34 @@ const inSample = " in the sample"
 
 // summary says in paragraphs how many decisions are equal.
 func (r *Report) summary() (said []string) {
+	say := func(is bool, format string, values ...any) {
+		if is {
+			said = append(said, fmt.Sprintf(format, values...))
+		}
+	}
 	unread := ""
 	if r.Unread != "" {
 		unread = " Others could not be read: " + r.Unread + "."
 	}
-	if r.Decisions == 0 {
-		why := "the log has no decisions that can be read and that the flags select." + unread
-		if r.Interrupted {
-			why = "the command ended before a decision had been evaluated."
+	some := r.Decisions > 0
+	say(!some && !r.Interrupted, "Nothing was replayed, because the log has no decisions that can be read and that the flags select.%s", unread)
+	say(some, "Of %s, %s evaluated again%s: %s equal, %s changed, %s apart, %s not repeatable.%s", text.Plural(r.Logged, "decision"),
+		text.Count(r.Decisions), r.ofSample(", a sample that stands for all"), text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable), unread)
+	var changed, other []string
+	for _, kind := range r.kinds() {
+		list := &other
+		if isChange(kind) {
+			list = &changed
 		}
-		return []string{"Nothing was replayed, because " + why}
+		*list = append(*list, kind+" ("+text.Count(r.Kinds[kind])+")")
 	}
-	said = append(said, fmt.Sprintf("Of %s, %s evaluated again%s: %s equal, %s changed, %s apart, %s not repeatable.%s", text.Plural(r.Logged, "decision"),
-		text.Count(r.Decisions), r.ofSample(", a sample that stands for all"), text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable), unread))
-	for _, what := range []string{"Changed", "Not compared"} {
-		var list []string
-		for _, kind := range r.kinds() {
-			if isChange(kind) == (what == "Changed") {
-				list = append(list, kind+" ("+text.Count(r.Kinds[kind])+")")
-			}
-		}
-		if list != nil {
-			said = append(said, what+": "+strings.Join(list, ", ")+".")
-		}
-	}
+	say(changed != nil, "Changed: %s.", strings.Join(changed, ", "))
+	say(other != nil, "Not compared: %s.", strings.Join(other, ", "))
 	// The first evaluations fill caches, and other load may hide the tracer's cost.
 	const few = 200
-	if r.Decisions-r.Kinds[lacksPath] >= few && r.Profile.Tracer > 1 {
-		said = append(said, fmt.Sprintf("The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long in the median.", r.Profile.Tracer))
-	}
-	if r.NotRepeatable > 0 && len(r.Profile.Unreached) > 0 {
-		said = append(said, "An evaluation that could not be repeated may have ended early, and the server's may have reached more rules and lines.")
-	}
-	if r.OtherRevision > 0 {
-		said = append(said, fmt.Sprintf("Policies of another revision made %s of the decisions.", text.Count(r.OtherRevision)))
-	}
-	if r.Interrupted {
-		said = append(said, "The replay ended early. The report has what was done until then.")
-	}
+	say(some && r.Decisions-r.Kinds[lacksPath] >= few && r.Profile.Tracer > 1, "The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long in the median.", r.Profile.Tracer)
+	say(r.NotRepeatable > 0 && len(r.Profile.Unreached) > 0, "An evaluation that could not be repeated may have ended early, and the server's may have reached more rules and lines.")
+	say(r.OtherRevision > 0, "Policies of another revision made %s of the decisions.", text.Count(r.OtherRevision))
+	say(r.Interrupted, "The replay ended early. The report has what was done until then.")
 	return said
 }

@@ -7,8 +7,6 @@ package replay
 
 import (
 	"os"
-	"path/filepath"
-	"strconv"
 	"syscall"
 )
 
@@ -16,10 +14,7 @@ import (
 // first.
 func yield() {
 	const lowest = 19
-	threads, _ := filepath.Glob("/proc/self/task/*") // Linux has a priority for each
-	for _, t := range append(threads, "0") {         // which is the process
-		id, _ := strconv.Atoi(filepath.Base(t))
-		_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, lowest)
-	}
+	_ = syscall.Setpgid(0, 0) // Linux has a priority for each thread, and sets those of a group together
+	_ = syscall.Setpriority(syscall.PRIO_PGRP, 0, lowest)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 }
