@@ -113,8 +113,8 @@ func TestEqualPolicies(t *testing.T) {
 // Between policies, only what both lack makes a decision impossible to compare.
 func TestReasonsAgainst(t *testing.T) {
 	t.Parallel()
-	before := loaded(lay(t, "p.rego", "package p\nid := uuid.rfc4122(\"a\")\nnow := time.now_ns()\nfails := 1\ngone := input.x\nboth := 1 if data.p.fails\nsame := to_number(input.x)\nasks if http.send({\"method\": \"GET\", \"url\": \"http://127.0.0.1:1\"}).body"))
-	after := loaded(lay(t, "p.rego", "package p\nid := uuid.rfc4122(\"b\")\nnow := time.now_ns() + 1\nfails := input.list[_]\nboth := input.list[_]\nsame := to_number(input.x)\nasks if not http.send({\"method\": \"GET\", \"url\": \"http://127.0.0.1:1\"}).body"))
+	before := loaded(lay(t, "p.rego", "package p\nid := uuid.rfc4122(\"a\")\nnow := time.now_ns()\nfails := 1\ngone := input.x\nboth := 1 if data.p.fails\nsame := to_number(input.x)\ntoken := io.jwt.decode_verify(input.x, {\"secret\": \"x\"})\nasks if http.send({\"method\": \"GET\", \"url\": \"http://127.0.0.1:1\"}).body"))
+	after := loaded(lay(t, "p.rego", "package p\nid := uuid.rfc4122(\"b\")\nnow := time.now_ns() + 1\nfails := input.list[_]\nboth := input.list[_]\nsame := to_number(input.x)\ntoken := io.jwt.decode_verify(input.x, {\"secret\": \"x\"})\nasks if not http.send({\"method\": \"GET\", \"url\": \"http://127.0.0.1:1\"}).body"))
 	const input = `"input":{"list":[1,2]},`
 	for _, c := range []struct{ path, rest, want string }{
 		{"p/id", input + `"result":"x"`, "0 of 1 equal, 1 uuid.rfc4122 without a logged answer"},
@@ -123,6 +123,7 @@ func TestReasonsAgainst(t *testing.T) {
 		{"p/gone", `"input":{"x":1},"result":1`, "0 of 1 equal, 1 other"},
 		{"p/gone", `"input":{"x":1},"result":1,"erased":["/input/y"]`, "0 of 1 equal, 1 a masked input"},
 		{"p/same", `"input":{"x":"y"}`, "1 of 1 equal"},
+		{"p/token", `"input":{"x":"y"}`, "1 of 1 equal"},
 		{"p/asks", input + `"result":true`, "0 of 1 equal, 1 http.send without a logged answer"},
 	} {
 		if got := results(replayed(t, event(1, c.path, c.rest), Options{Policy: after, Against: before})); got[0] != c.path+": "+c.want {

@@ -51,7 +51,7 @@ func of(path string) *decision {
 // is named.
 func TestSlowLine(t *testing.T) {
 	t.Parallel()
-	p := loaded(lay(t, "p.rego", slow(), "q.rego", "package q\nfar if {\n\tinput.n == 1\n\tinput.n == 2\n}\nnear if input.n == 8\nnear if {\n\tinput.n > 10\n\tinput.n > 20\n}", "q_test.rego", "package q\ntest_far if far"))
+	p := loaded(lay(t, "p.rego", slow(), "q.rego", "package q\nfar if {\n\tinput.n == 1\n\tinput.n == 2\n}\nnear if input.n == 8\nnear if {\n\tinput.n > 10\n\tinput.n > 20\n}", "q_test.rego", "package q\ntest_far if far", "log.rego", "package system.log\nmask contains \"/input\""))
 	var log strings.Builder
 	for i := range 9 {
 		log.WriteString(event(i, "p/main", `"input":{"n":8},"result":true`))

@@ -59,6 +59,7 @@ then := now if now := time.now_ns() with time.now_ns as 5
 templated := $"x {input.number}"
 deep.a[name].b := {name} if { some name in names }
 odd := [1e3, 0.1 + 0.2, -0, 10 / 3, 123456789012345678901234567890 * 3, sprintf("%d", [9007199254740993])]
+nothing := null
 filter if input.fruits.colour == input.colour
 `
 
@@ -83,6 +84,7 @@ var everyRequest = []request{
 	`/v1/data/every/my-policy/named {"input": {}}`,
 	`/v1/data/every/my-policy/evaluation {"input": {"user": "bob"}}`, // as AuthZEN asks
 	`/v1/data/every/my-policy/evaluations {"input": {"evaluations": [{"subject": {"id": "alice"}}, {"subject": {"id": "bob"}}]}}`,
+	`/v1/data/every/my-policy/nothing {}`,
 	`/v1/data/every/my-policy/blob {}`,
 	`/v1/data/every/my-policy/nest {"input": null}`,
 	`/v1/data/every/my-policy/grade {"input": {"number": 7}}`,
