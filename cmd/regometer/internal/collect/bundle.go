@@ -65,57 +65,45 @@ func services(c config.Config) (*plugins.Manager, error) {
 	return plugins.New(raw, "regometer", inmem.New(), plugins.Logger(logging.NewNoOpLogger()))
 }
 
-// bundlesOf returns the bundles of a configuration, by name, and the manager of
-// their services, or nothing if the configuration has none.
-func bundlesOf(c config.Config) (*plugins.Manager, map[string]*opabundle.Source, error) {
+// bundleSources returns the bundles of a configuration as sources of a policy.
+func bundleSources(c config.Config) (all []*source, err error) {
 	if len(c.Bundles) == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 	opa, err := services(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	parsed, err := opabundle.NewConfigBuilder().WithBytes(c.Bundles).WithServices(opa.Services()).WithKeyConfigs(opa.PublicKeys()).Parse()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return opa, parsed.Bundles, nil
-}
-
-// fileOf returns the file that a bundle comes from, if it is one.
-func fileOf(b *opabundle.Source) (file string, ok bool) {
-	return strings.CutPrefix(b.Resource, "file://")
-}
-
-// bundleSources returns the bundles of a configuration as sources of a policy.
-func bundleSources(c config.Config) (all []*source, err error) {
-	opa, bundles, err := bundlesOf(c)
-	for name, b := range bundles {
-		if file, ok := fileOf(b); ok {
-			all = append(all, fileSource(name, file))
+	for name, b := range parsed.Bundles {
+		if file, ok := strings.CutPrefix(b.Resource, "file://"); ok {
+			s := fileSource(name, file)
+			s.open = func(context.Context, string) (io.ReadCloser, string, error) {
+				f, err := os.Open(file)
+				return f, "", err
+			}
+			all = append(all, s)
 		} else {
 			all = append(all, serverSource(opa.Client(b.Service), name, b))
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 // EachBundle calls do with the name and the content of each bundle of a
 // configuration. It downloads bundles from their services.
 func EachBundle(ctx context.Context, c config.Config, do func(name string, content io.Reader) error) error {
-	opa, bundles, err := bundlesOf(c)
-	for name, b := range bundles {
-		var content io.ReadCloser
-		if file, ok := fileOf(b); ok {
-			content, err = os.Open(file)
-		} else {
-			content, _, err = download(ctx, opa.Client(b.Service), name, b, "")
-		}
+	sources, err := bundleSources(c)
+	for _, s := range sources {
+		content, _, err := s.open(ctx, "")
 		if err == nil {
-			err = errors.Join(do(name, content), content.Close())
+			err = errors.Join(do(s.name, content), content.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("bundles.%s: %w", name, err)
+			return fmt.Errorf("bundles.%s: %w", s.name, err)
 		}
 	}
 	return err
@@ -128,10 +116,27 @@ func serverSource(client rest.Client, name string, b *opabundle.Source) *source 
 		s.min = time.Duration(max(*p.MinDelaySeconds, 1)) * time.Second
 		s.max = max(time.Duration(*p.MaxDelaySeconds)*time.Second, s.min)
 	}
+	s.open = func(ctx context.Context, etag string) (io.ReadCloser, string, error) {
+		if strings.EqualFold(client.Config().Type, "oci") {
+			return nil, "", errors.New("images are not read: name the policy with --policy")
+		}
+		r, err := client.WithHeader("Prefer", "modes=snapshot").WithHeader("If-None-Match", etag).Do(ctx, http.MethodGet, b.Resource)
+		if err != nil {
+			return nil, "", withoutURL(err)
+		}
+		if r.StatusCode == http.StatusOK {
+			return r.Body, r.Header.Get("ETag"), nil
+		}
+		defer r.Body.Close()
+		if r.StatusCode == http.StatusNotModified {
+			return nil, "", nil
+		}
+		return nil, "", fmt.Errorf("the server answers %s: check bundles.%s.resource, and services.%s with its credentials, in --config", r.Status, name, b.Service)
+	}
 	s.read = func(ctx context.Context, etag string) (modules, string, error) {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		defer cancel()
-		content, now, err := download(ctx, client, name, b, etag)
+		content, now, err := s.open(ctx, etag)
 		if content == nil {
 			return nil, "", err
 		}
@@ -140,26 +145,6 @@ func serverSource(client rest.Client, name string, b *opabundle.Source) *source 
 		return m, now, readBundle(m, "bundles."+name, content)
 	}
 	return s
-}
-
-// download asks a server for a bundle, and returns its content and its ETag. It
-// returns no content if the bundle still has the given ETag.
-func download(ctx context.Context, client rest.Client, name string, b *opabundle.Source, etag string) (content io.ReadCloser, now string, err error) {
-	if strings.EqualFold(client.Config().Type, "oci") {
-		return nil, "", errors.New("images are not read: name the policy with --policy")
-	}
-	r, err := client.WithHeader("Prefer", "modes=snapshot").WithHeader("If-None-Match", etag).Do(ctx, http.MethodGet, b.Resource)
-	if err != nil {
-		return nil, "", withoutURL(err)
-	}
-	if r.StatusCode == http.StatusOK {
-		return r.Body, r.Header.Get("ETag"), nil
-	}
-	defer r.Body.Close()
-	if r.StatusCode == http.StatusNotModified {
-		return nil, "", nil
-	}
-	return nil, "", fmt.Errorf("the server answers %s: check bundles.%s.resource, and services.%s with its credentials, in --config", r.Status, name, b.Service)
 }
 
 const (

@@ -6,6 +6,7 @@ package collect
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"regexp"
@@ -32,6 +33,9 @@ type source struct {
 	// read returns the modules and their version. It returns no modules if they
 	// still have the given version, which is "" at first.
 	read func(ctx context.Context, version string) (m modules, now string, err error)
+	// open returns the content of a bundle and its version. It returns no content
+	// if the bundle still has the given version.
+	open func(ctx context.Context, version string) (content io.ReadCloser, now string, err error)
 
 	modules  modules
 	version  string

@@ -46,7 +46,7 @@ func (r *Report) Write(w output.Writer, top int) {
 	}
 	show("Results"+r.ofSample(inSample), paths)
 	differences, examples := r.differences()
-	show("Decisions that are not equal", differences)
+	show("Examples of decisions that are not equal", differences)
 	for _, x := range text.First(examples, top) {
 		if x.Input != "" { // which no cell has room for
 			w.Item(x.ID, "The input of this decision:", x.Input)
