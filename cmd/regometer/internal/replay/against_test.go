@@ -68,7 +68,7 @@ func TestAgainst(t *testing.T) {
 	// A stage keeps its rows, and each table says how many rows it leaves out.
 	var short bytes.Buffer
 	noError(output.Write(&short, r, output.Options{Width: 110, Top: 1}))
-	if s := short.String(); !strings.Contains(s, "  rego_query_eval  p99 ") || !strings.Contains(s, "1 more: see `--top`.\n\nDecisions") || !strings.Contains(s, "1 more: see `--top`.\n\nRules") {
+	if s := short.String(); !strings.Contains(s, "  rego_query_eval  p99 ") || !strings.Contains(s, "1 more: see `--top`.\n\nExamples") || !strings.Contains(s, "1 more: see `--top`.\n\nRules") {
 		t.Errorf("the first rows are\n%s", s)
 	}
 	for line := range strings.Lines(table.String()) {

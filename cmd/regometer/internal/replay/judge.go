@@ -185,7 +185,7 @@ func (r *Results) add(d *decision, f finding) {
 
 // example keeps an example if its hash is among the lowest of its kind.
 func (r *Results) example(x Example) {
-	all := append(r.examples[x.Kind], x)
+	all := slices.Concat(r.examples[x.Kind], []Example{x})
 	slices.SortFunc(all, func(a, b Example) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID)) })
 	r.examples[x.Kind] = all[:min(len(all), 10)]
 }
