@@ -6,8 +6,10 @@ package opabuild
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 )
 
 // A Report is the outcome of [Verify].
@@ -51,11 +53,11 @@ func (r *testRun) side() Side {
 }
 
 func (s Side) String() string {
-	text := fmt.Sprintf("%d passed, %d failed, %d skipped in %.1f s", s.Passed, s.Failed, s.Skipped, s.Seconds)
+	said := fmt.Sprintf("%d passed, %d failed, %d skipped in %.1f s", s.Passed, s.Failed, s.Skipped, s.Seconds)
 	if s.Broken > 0 {
-		text += ", does not compile, cannot start or ends early"
+		said += ", does not compile, cannot start or ends early"
 	}
-	return text
+	return said
 }
 
 // A Kind says how a test failed.
@@ -117,12 +119,14 @@ func (r *Report) Write(w io.Writer) error {
 	if r.Upstream > 0 {
 		side = "series"
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	const columns = "\tpassed\tfailed\tskipped\tbroken\tseconds\t"
-	fmt.Fprintf(t, "package%s| %s:%s\n", columns, side, columns)
-	row := func(name string, a, b Side) {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.1f\t|\t%d\t%d\t%d\t%d\t%.1f\t\n", name,
-			a.Passed, a.Failed, a.Skipped, a.Broken, a.Seconds, b.Passed, b.Failed, b.Skipped, b.Broken, b.Seconds)
+	t := text.NewTable(1, "package", "OPA: passed", "failed", "skipped", "broken", "seconds",
+		side+": passed", "failed", "skipped", "broken", "seconds")
+	row := func(name string, sides ...Side) {
+		cells := []string{name}
+		for _, s := range sides {
+			cells = append(cells, text.Count(s.Passed), text.Count(s.Failed), text.Count(s.Skipped), text.Count(s.Broken), fmt.Sprintf("%.1f", s.Seconds))
+		}
+		t.Add(cells...)
 	}
 	var opa, ours Side
 	for _, p := range r.Packages {
@@ -131,10 +135,9 @@ func (r *Report) Write(w io.Writer) error {
 		ours.add(p.Changed)
 	}
 	row("all", opa, ours)
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	t.Fit(math.MaxInt, 0)
 	var b strings.Builder
+	b.WriteString(strings.Join(t.Lines(), "\n") + "\n")
 	for _, p := range r.Packages {
 		for _, f := range p.Findings {
 			name := p.Package

@@ -193,7 +193,7 @@ func TestMain(m *testing.M) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"  broken  seconds  | drop-in:  passed  failed  skipped  broken  seconds\n",
+		"package          OPA: passed  failed  skipped  broken  seconds  drop-in: passed  failed  skipped  broken  seconds\n",
 		"\ninternal/none: fails on the unmodified OPA, on this machine\n    panic: no such server\n",
 		"\ninternal/user TestRegression/below: FAILS with the drop-in",
 		"    user_test.go:13: not OPA's\n",
@@ -242,7 +242,7 @@ func TestVerifyUpstream(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| series:",
+		"  series: passed  failed",
 		"\nv1/metrics TestWho: FAILS with the series for OPA up to step 2, passes on the unmodified OPA",
 		": TWO STEPS\n",
 		"\nv1/metrics: not run with the series for OPA up to step 2, which removes the code that they test:\n    TestSample\n",
