@@ -48,9 +48,6 @@ type trial struct {
 // check reports whether a cluster differs by more than parts of the log
 // usually do.
 func (s *scan) check(c *cluster, removed []bool) bool {
-	if c.kind == slow && !c.timed() && c.parent == all && c.subject[ofPath] != anyName {
-		return false // nobody knows what to expect of the path, as measureExcess says
-	}
 	t := &trial{s, c, removed, make([]side, len(s.events))}
 	for i, e := range s.events {
 		t.sides[i] = c.side(e)
@@ -90,39 +87,24 @@ func (t *trial) split(excess []float64) (in, out []float64) {
 
 // isOfMany reports whether bursts of clients differ too little to explain a
 // cluster. What a client asks for in a burst often ends in one way, so each burst
-// counts as one (Liang and Zeger 1986), and so does a client that asks at no other
-// time. If a client has most decisions at all times, its own outcomes must change.
+// counts as one (Liang and Zeger 1986).
 func (t *trial) isOfMany(excess []float64) bool {
-	var sums [inside + 1]tally
-	clients := make([][inside + 1]tally, len(t.values[ofClient])) // by side
+	var sums [inside + 1]tally // by side
 	for i, x := range excess {
 		sums[t.sides[i]].add(x)
-		clients[t.events[i].names[ofClient]][t.sides[i]].add(x)
 	}
-	outside := t.outside()
-	in, out := sums[inside], sums[outside]
-	rise, both := in.rate()-out.rate(), in.plus(out).rate()
-	for _, of := range clients {
-		if a, b := of[inside], of[outside]; 2*a.all > in.all && 2*b.all > out.all {
-			p := t.in.plus(t.out).rate()
-			return a.rate()-b.rate() >= max(rise/2, burstLeast*math.Sqrt(p*(1-p)*(1/a.all+1/b.all)))
-		}
-	}
-	bursts, width := map[[3]int]float64{}, (t.last-t.first)/burstParts+1
+	type burst struct{ side, client, part int }
+	bursts, width := map[burst]float64{}, (t.last-t.first)/burstParts+1
 	for i, x := range excess {
-		side, client, part := t.sides[i], int(t.events[i].names[ofClient]), i/width
-		if clients[client][outside].all == 0 {
-			part = 0
-		}
-		if (side == inside || side == outside) && !math.IsNaN(x) {
-			bursts[[3]int{int(side), client, part}] += (x - both) / sums[side].all
+		if side := t.sides[i]; (side == inside || side == t.outside()) && !math.IsNaN(x) {
+			bursts[burst{int(side), int(t.events[i].names[ofClient]), i / width}] += (x - sums[side].rate()) / sums[side].all
 		}
 	}
 	square := 0.0
 	for _, x := range bursts {
 		square += x * x
 	}
-	return rise >= burstLeast*math.Sqrt(square)
+	return sums[inside].rate()-sums[t.outside()].rate() >= burstLeast*math.Sqrt(square)
 }
 
 // isProminent reports whether the decisions in a cluster are slower by a factor
