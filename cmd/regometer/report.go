@@ -100,6 +100,7 @@ See ` + text.Documents + `report.md for the meaning of all figures.`,
 			if err := cmp.Or(readErr, err); err != nil {
 				return err
 			}
+			runtime.GC() // the findings need memory: better what the workers used than more
 			r, err := out.write(cmd.OutOrStdout(), x)
 			if err != nil {
 				return err

@@ -98,7 +98,6 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 			}
 		}
 	}
-	runtime.GC() // the findings need memory: better what the workers used than more
 	all.inputs.Files, all.inputs.Bytes = int64(len(r.inputs)), r.bytes.Load()
 	all.largest.compress()
 	all.interrupted, all.options = whole.Err() != nil, &o
