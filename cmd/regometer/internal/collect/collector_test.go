@@ -812,7 +812,7 @@ func TestReaderKeepsLittle(t *testing.T) {
 }
 
 // BenchmarkCollect counts bodies as OPA uploads them by default: arrays of
-// events of 0.5 KB, 32 KB packed by gzip. The floor is unpacking and reading
+// events of 0.5 KB, 32 KB packed by gzip. The least is unpacking and reading
 // them.
 func BenchmarkCollect(b *testing.B) {
 	var log bytes.Buffer

@@ -31,10 +31,10 @@ const (
 // Rows collects rows for a [Writer]. Only one goroutine may use it. A writer
 // may have several of them.
 type Rows struct {
-	writer *Writer
-	key    func(metric int32) string
-	rows   []parquet.Row // collected
-	bytes  int           // of their texts and maps
+	write func(rows []parquet.Row, bytes int) error
+	key   func(metric int32) string
+	rows  []parquet.Row // collected
+	bytes int           // of their texts and maps
 
 	// Of the row that is being added:
 	row              parquet.Row
@@ -42,19 +42,6 @@ type Rows struct {
 	stages           []parquet.Value
 	labels           map[string]string
 	timers, counters map[string]int64
-}
-
-// Rows returns a collector of rows. key must return the key of the metric with
-// a number, such as "timer_rego_query_eval_ns".
-func (w *Writer) Rows(key func(metric int32) string) *Rows {
-	r := &Rows{
-		writer: w, key: key, stages: make([]parquet.Value, len(stageColumns)),
-		labels: map[string]string{}, timers: map[string]int64{}, counters: map[string]int64{},
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.collectors = append(w.collectors, r)
-	return r
 }
 
 // Add adds a decision, with keys of its groups. It returns an error if writing
@@ -127,7 +114,7 @@ func (r *Rows) read(e *logread.Event) {
 
 // flush hands the collected rows to the writer.
 func (r *Rows) flush() error {
-	err := r.writer.write(r.rows, r.bytes)
+	err := r.write(r.rows, r.bytes)
 	r.rows, r.bytes = r.rows[:0], 0
 	return err
 }

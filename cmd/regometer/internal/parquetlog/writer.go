@@ -82,6 +82,19 @@ func NewWriter(w io.Writer) *Writer {
 	}
 }
 
+// Rows returns a collector of rows. key must return the key of the metric with
+// a number, such as "timer_rego_query_eval_ns".
+func (w *Writer) Rows(key func(metric int32) string) *Rows {
+	r := &Rows{
+		write: w.write, key: key, stages: make([]parquet.Value, len(stageColumns)),
+		labels: map[string]string{}, timers: map[string]int64{}, counters: map[string]int64{},
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.collectors = append(w.collectors, r)
+	return r
+}
+
 // write writes rows, whose texts and maps have so many bytes.
 func (w *Writer) write(rows []parquet.Row, bytes int) error {
 	w.mu.Lock()
