@@ -54,6 +54,9 @@ func TestAgainst(t *testing.T) {
 	if got, want := strings.Join(failed, " "), "changed>59 p50:rego_query_eval>+20%"; got != want {
 		t.Errorf("exceeded are %s, want %s", got, want)
 	}
+	if r.Times.Decisions != nil || r.Times.Intervals != 2 { // a median for each path
+		t.Errorf("%d intervals, and outcomes %+v", r.Times.Intervals, r.Times.Decisions)
+	}
 	if got := r.Times.Stages[0]; got.Key != "p/allow" || got.Verdict != compare.Slower {
 		t.Errorf("%+v", r.Times.Stages)
 	}

@@ -55,9 +55,6 @@ func (r *Report) sideOf(side string) *report.Report {
 	var groups []report.Group
 	for _, p := range r.Paths {
 		if g := r.times.Get(side+p.Path, true, nil); g != nil {
-			for i := range g.Slices {
-				g.Slices[i].Outcomes = [6]uint64{}
-			}
 			g.Key, g.Outcomes = p.Path, [6]uint64{}
 			groups = append(groups, *g)
 		}
