@@ -55,11 +55,9 @@ func (w *worker) judge(d *decision, before, a *answer) (_ verdict, kind string) 
 	switch {
 	case !logged && refused != "": // equal results would say nothing
 		return notRepeatable, refused + unlogged
-	case before.code == a.code && isSame(before.result, a.result), a.code == otherError && before.code != "", before.code == otherError && a.code != "":
-		return equal, ""
-	case logged && a.failed && d.Code == topdown.BuiltinErr: // a client can ask for this error, and the log does not say so
-		return equal, ""
-	case logged && string(a.result) == "null" && string(d.Result) == "null": // some logs have this in place of no result
+	case before.code == a.code && isSame(before.result, a.result), a.code == otherError && before.code != "", before.code == otherError && a.code != "",
+		logged && a.failed && d.Code == topdown.BuiltinErr,                 // a client can ask for this error, and the log does not say so
+		logged && string(a.result) == "null" && string(d.Result) == "null": // some logs have this in place of no result
 		return equal, ""
 	case logged && d.Result != nil && !json.Valid(d.Result):
 		return notRepeatable, noJSON
@@ -100,12 +98,12 @@ func isSame(a, b []byte) bool {
 
 // logged returns the answer in the log.
 func (d *decision) logged() (a answer) {
-	switch {
-	case d.Outcome == outcome.Failed:
+	switch d.Outcome {
+	case outcome.Failed:
 		a.code = cmp.Or(d.Code, otherError)
-	case d.Outcome == outcome.Cancelled:
+	case outcome.Cancelled:
 		a.code = topdown.CancelErr
-	case d.Result == nil || d.Outcome == outcome.Undefined || bytes.Equal(d.Result, []byte("null")) && d.isQuery():
+	case outcome.Undefined:
 	default:
 		a.result = d.Result
 	}

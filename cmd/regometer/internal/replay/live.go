@@ -35,8 +35,8 @@ import (
 type Live struct {
 	*prometheus.CounterVec // decisions, by result
 	command                []string
-	share                  float64   // of one processor
-	begin                  time.Time // of what the process does
+	share                  float64       // of one processor
+	rest                   time.Duration // in which the process must do nothing after what it did last
 	log                    *slog.Logger
 
 	child   atomic.Pointer[rpc.Client] // nil if there is none
@@ -93,19 +93,14 @@ func (l *Live) Run(ctx context.Context) {
 		l.mu.Lock()
 		l.end = end
 		l.mu.Unlock()
-		l.begin = time.Now() // it may not even start
+		l.rest = 0 // it may not even start
 		if err := l.run(renewed); renewed.Err() == nil {
-			wait := min(time.Second+l.rest(), longestWait)
+			wait := min(time.Second+l.rest, longestWait)
 			l.log.Error("The process that profiles the policy has ended. It starts again later. Counting goes on.", "error", err, "wait", wait)
 			sleep(renewed, wait)
 		}
 		end()
 	}
-}
-
-// rest returns how long the process must do nothing after what it did last.
-func (l *Live) rest() time.Duration {
-	return time.Duration(float64(time.Since(l.begin)) * (1/l.share - 1))
 }
 
 // sleep waits until ctx ends, or for some time.
@@ -149,7 +144,7 @@ func (l *Live) run(ctx context.Context) (err error) {
 			if err := l.evaluate(child, Batch{some, of}); err != nil {
 				return err
 			}
-			sleep(ctx, l.rest()) // The process has one thread for Go, and works only during a call.
+			sleep(ctx, l.rest) // The process has one thread for Go, and works only during a call.
 		}
 		sleep(ctx, 100*time.Millisecond)
 	}
@@ -164,9 +159,10 @@ type Batch struct {
 
 // evaluate lets the process evaluate a batch, and counts the results.
 func (l *Live) evaluate(child *rpc.Client, b Batch) error {
-	l.begin = time.Now()
+	begin := time.Now()
 	var results [len(verdictNames)]uint64
 	err := child.Call("Live.Evaluate", b, &results)
+	l.rest = time.Duration(float64(time.Since(begin)) * (1/l.share - 1))
 	for v, n := range results {
 		l.WithLabelValues(verdictNames[v]).Add(float64(n))
 	}
