@@ -223,42 +223,47 @@ func residual(y, weights []float64, columns ...[]float64) float64 {
 // in the cluster.
 func (t *trial) measureExcess(of func(*event) float64) []float64 {
 	excess := make([]float64, len(t.events))
-	paths, uses, ours := make([]tally, len(t.values[ofPath])), make([]tally, len(t.events)), make([]tally, len(t.events))
+	paths := make([]tally, len(t.values[ofPath]))
+	var ours, others []tally // of the clients with their paths
+	if t.kind == shifted && t.outcome <= outcome.Neither && t.subject[ofClient] == anyName {
+		ours, others = make([]tally, len(t.events)), make([]tally, len(t.events))
+	}
 	var outside tally
 	for i, e := range t.events {
 		if excess[i] = of(e); t.removed[i] || t.feature.of(e) < 0 {
 			excess[i] = math.NaN()
 		}
-		if t.sides[i] == inside {
-			ours[e.use].add(excess[i])
-			continue
+		uses := ours
+		if t.sides[i] != inside {
+			paths[e.names[ofPath]].add(excess[i])
+			outside.add(excess[i])
+			uses = others
 		}
-		uses[e.use].add(excess[i])
-		paths[e.names[ofPath]].add(excess[i])
-		outside.add(excess[i])
+		if uses != nil {
+			uses[e.use].add(excess[i])
+		}
 	}
 	alone := math.NaN()
 	inVain := t.subject[ofClient] != anyName && t.outcome > outcome.Neither
 	if t.kind != slow && (inVain || !t.timed() && (t.kind != shifted || t.outcome > outcome.Neither)) {
 		alone = outside.expect(alone)
 	}
-	asks := t.kind == shifted && t.outcome <= outcome.Neither && t.subject[ofClient] == anyName
-	var others [scanBins]tally // at the same time
+	var peers [scanBins]tally // at the same time
 	for i, e := range t.events {
 		expected := alone
 		if of := paths[e.names[ofPath]]; of.all > 0 {
 			expected = of.expect(math.NaN())
 		}
-		if asks && max(uses[e.use].all, ours[e.use].all) >= expectLeast {
-			expected = uses[e.use].expect(math.NaN())
+		if others != nil && max(ours[e.use].all, others[e.use].all) >= expectLeast {
+			expected = others[e.use].expect(math.NaN())
 		}
 		if excess[i] -= expected; t.sides[i] == peer {
-			others[t.bin[i]].add(excess[i])
+			peers[t.bin[i]].add(excess[i])
 		}
 	}
 	if t.kind == slow && !t.rare || t.parent != all { // a path's outcomes may follow the day
 		for i := range excess {
-			excess[i] -= others[t.bin[i]].expect(0)
+			excess[i] -= peers[t.bin[i]].expect(0)
 		}
 	}
 	return excess
