@@ -45,12 +45,6 @@ func WriteMore(w Writer, top, all int) {
 	}
 }
 
-// A Section has rows of a table.
-type Section struct {
-	Name, Share, Prose string
-	Rows               [][]string
-}
-
 // Options says how a result is written.
 type Options struct {
 	Format string   // one of Formats; "" stands for table
@@ -81,18 +75,4 @@ func Write(w io.Writer, r Result, o Options) error {
 	}
 	r.Write(to, o.Top)
 	return to.Flush()
-}
-
-// blocks writes blocks with an empty line between them.
-type blocks struct {
-	*bufio.Writer
-	hasText bool // above the next block
-}
-
-// begin begins a block.
-func (b *blocks) begin() {
-	if b.hasText {
-		b.WriteByte('\n')
-	}
-	b.hasText = true
 }
