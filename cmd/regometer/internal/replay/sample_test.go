@@ -4,6 +4,7 @@
 package replay
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/output"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/logread"
 )
@@ -89,12 +91,12 @@ func TestSampleThresholds(t *testing.T) {
 	lower(t, &sampleSize, 50)
 	var log strings.Builder
 	for i := range 1000 {
-		log.WriteString(event(i, "p/usual", `"input":{"user":"x"},"result":true`))
+		log.WriteString(event(i, "p/usual", `"revision":"r1","input":{"user":"x"},"result":true`))
 		if i < 200 {
 			log.WriteString(event(i, "p/allow", `"input":{"user":"x"},"result":false`))
 		}
 	}
-	o := Options{Policy: loaded(lay(t, "p.rego", usual+"usual if input.user\n"))}
+	o := Options{Policy: loaded(lay(t, ".manifest", `{"revision": "r2"}`, "p.rego", usual+"usual if input.user\n"))}
 	o.Thresholds = thresholds("changed>16.6%", "changed>17%", "changed>199", "changed>200", "denied-to-allowed>199")
 	var failed []string
 	r := replayed(t, log.String(), o)
@@ -107,6 +109,15 @@ func TestSampleThresholds(t *testing.T) {
 		"denied-to-allowed>199: 200 of 1,200 decisions (estimated from the sample)"}
 	if !slices.Equal(failed, want) {
 		t.Errorf("exceeded are %q, want %q", failed, want)
+	}
+	// What is not estimated is said to be that of the sample.
+	var b bytes.Buffer
+	all := r.Checks(nil)
+	noError(output.Write(&b, r, output.Options{Width: 200}), output.WriteGitHub(&b, all[len(all)-1:]))
+	for _, part := range []string{"Results in the sample\n", "of the decisions in the sample.", "denied-to-allowed in the sample, such as", "no evaluation in the sample reached"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("%s is missing in\n%s", part, b.String())
+		}
 	}
 	lines := 0.0
 	for _, l := range r.Profile.Lines {

@@ -76,7 +76,7 @@ func (r *Report) Checks([]string) (all []output.Check) {
 		for _, x := range p.Examples { // sorted by kind
 			if isChange(x.Kind) && x.Kind != kind {
 				kind = x.Kind
-				changes.Texts = append(changes.Texts, fmt.Sprintf("%s: %s %s, such as decision %s in %s:%d", p.Path, text.Count(p.Kinds[kind]), kind, x.ID, x.Place.File, x.Place.Line))
+				changes.Texts = append(changes.Texts, fmt.Sprintf("%s: %s %s%s, such as decision %s in %s:%d", p.Path, text.Count(p.Kinds[kind]), kind, r.ofSample(inSample), x.ID, x.Place.File, x.Place.Line))
 			}
 		}
 	}

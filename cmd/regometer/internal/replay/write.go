@@ -53,7 +53,7 @@ func (r *Report) Write(w output.Writer, top int) {
 		}
 	}
 	if r.Times != nil && len(r.Times.Stages) > 0 {
-		w.Title("Evaluations with the policy before and after")
+		w.Title("Evaluations" + r.ofSample(inSample) + " with the policy before and after")
 		w.Table(r.Times.StageTable(top)) // with all rows of a stage
 		output.WriteMore(w, top, len(r.Times.Stages))
 	}
@@ -176,7 +176,7 @@ func (r *Report) summary() (said []string) {
 	const few = 200
 	say(some && r.Decisions-r.Kinds[lacksPath] >= few && r.Profile.Tracer > 1, "The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long in the median.", r.Profile.Tracer)
 	say(r.NotRepeatable > 0 && len(r.Profile.Unreached) > 0, "An evaluation that could not be repeated may have ended early, and the server's may have reached more rules and lines.")
-	say(r.OtherRevision > 0, "Policies of another revision made %s of the decisions.", text.Count(r.OtherRevision))
+	say(r.OtherRevision > 0, "Policies of another revision made %s of the decisions%s.", text.Count(r.OtherRevision), r.ofSample(inSample))
 	say(r.Interrupted, "The replay ended early. The report has what was done until then.")
 	return said
 }
