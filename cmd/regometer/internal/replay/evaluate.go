@@ -4,9 +4,11 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -17,7 +19,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
+	"github.com/open-policy-agent/opa/v1/types"
 	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/regometer/regometer/internal/logread"
@@ -116,6 +120,43 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 		a.code = cutOff
 	}
 	return a
+}
+
+// parseCache parses the answers of built-in functions in a log, by name and
+// arguments. JSON has made texts of the arguments, and lists of sets.
+func parseCache(text []byte) (builtins.NDBCache, error) {
+	cache, logged := builtins.NDBCache{}, map[string]map[string]any{}
+	if text != nil {
+		if err := util.UnmarshalJSON(text, &logged); err != nil {
+			return nil, err
+		}
+	}
+	for name, calls := range logged {
+		builtin := ast.BuiltinMap[name]
+		if builtin == nil {
+			return nil, fmt.Errorf("OPA has no built-in function %s", name)
+		}
+		for arguments, answer := range calls {
+			key, err := ast.ValueFromReader(strings.NewReader(arguments))
+			value, err2 := ast.InterfaceToValue(answer)
+			if err := cmp.Or(err, err2); err != nil {
+				return nil, err
+			}
+			cache.Put(name, key, asSet(value, builtin.Decl.Result()))
+		}
+	}
+	return cache, nil
+}
+
+// asSet returns a list as a set if the type is one.
+func asSet(v ast.Value, t types.Type) ast.Value {
+	list, isList := v.(*ast.Array)
+	if _, ok := t.(*types.Set); !ok || !isList {
+		return v
+	}
+	set := ast.NewSet()
+	list.Foreach(set.Add)
+	return set
 }
 
 // ending cancels an evaluation when a context ends. For a context alone, OPA

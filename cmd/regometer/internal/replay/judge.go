@@ -6,14 +6,15 @@ package replay
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
-	"slices"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/util"
 
-	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
@@ -40,6 +41,88 @@ const (
 
 // noJSON is a reason.
 const noJSON = "an input or a result that is no JSON"
+
+// A worker evaluates decisions.
+type worker struct {
+	*evaluator
+	old      *evaluator // of the other policy, or nil
+	verdicts *verdicts.Set
+	tracer   *tracer
+	reader   *logread.Reader
+	decision *decision // which the reader reads
+	done     func(*decision, finding)
+}
+
+// newWorker returns a worker, which evaluates until ctx ends.
+func newWorker(ctx context.Context, o *Options) *worker {
+	w := &worker{evaluator: newEvaluator(o.Policy, o.Timeout), verdicts: o.Read.Verdicts, tracer: newTracer(o.Policy)}
+	w.reader = logread.NewReader(logread.Options{
+		Metric:  func([]byte) int32 { return -1 }, // none is of interest
+		Problem: func(logread.Problem, int64) {},  // whoever has read the log before counts them
+		Event: func(e *logread.Event) {
+			e.Time = max(e.Time, w.decision.time)
+			w.decision.Event = e
+			if f := w.find(ctx, w.decision); ctx.Err() == nil {
+				w.done(w.decision, f)
+			}
+		},
+		Verdicts: w.verdicts,
+	})
+	if o.Against != nil {
+		w.old = newEvaluator(o.Against, o.Timeout)
+	}
+	return w
+}
+
+// A finding is what became of a decision.
+type finding struct {
+	verdict
+	kind string // of a change, or a reason
+	// What the evaluation takes with the policy and with the other one, or 0 if
+	// there is nothing to evaluate.
+	took, before time.Duration
+}
+
+// replay reads and evaluates a decision.
+func (w *worker) replay(d *decision) {
+	w.decision = d
+	w.reader.Read(d.text)
+}
+
+// compile is in the type of a partial evaluation.
+var compile = []byte("compile")
+
+// find evaluates a decision, and compares the result with the log's, or with
+// that of the other policy. The two policies take turns in going first.
+func (w *worker) find(ctx context.Context, d *decision) (f finding) {
+	var input ast.Value // nil without an input in the log
+	var err error
+	if d.Input != nil {
+		input, err = ast.ValueFromReader(bytes.NewReader(d.Input))
+	}
+	switch {
+	case bytes.Contains(d.Text, compile) && bytes.Contains(logread.Field(logread.Field(d.Text, "custom"), "type"), compile):
+		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
+	case err != nil:
+		return finding{verdict: notRepeatable, kind: noJSON}
+	}
+	before := d.logged()
+	turn := func(number uint64) {
+		if w.old != nil && d.hash%2 == number {
+			before = w.old.evaluate(ctx, d, input)
+		}
+	}
+	turn(0)
+	a := w.evaluate(ctx, d, input)
+	turn(1)
+	f.verdict, f.kind = w.judge(d, &before, &a)
+	if ctx.Err() == nil && a.took > 0 && (a.code != "" || a.lacks != lacksPath) {
+		f.took, f.before = a.took, before.took
+		w.tracer.begin(string(d.Path), d.of)
+		w.tracer.end(w.evaluate(ctx, d, input, w.tracer).took, a.took)
+	}
+	return f
+}
 
 // judge compares the answer of the policy with the one before, which is that of
 // the other policy, or else the log's. kind is the kind of the change, or a
@@ -136,54 +219,3 @@ func changeOf(from, to outcome.Outcome) string {
 
 // isChange reports whether a kind is that of a change.
 func isChange(kind string) bool { return kind == toDenied || kind == toAllowed || kind == toOther }
-
-// Results counts decisions by how their results compare.
-type Results struct {
-	Decisions     uint64 `json:"decisions"`
-	Equal         uint64 `json:"equal"`
-	Changed       uint64 `json:"changed"`
-	Apart         uint64 `json:"apart"`
-	NotRepeatable uint64 `json:"not_repeatable"`
-	// Kinds counts the changes by their kind, and the decisions apart or not
-	// repeatable by the reason.
-	Kinds    map[string]uint64 `json:"kinds,omitempty"`
-	Examples []Example         `json:"examples,omitempty"` // sorted by kind
-
-	examples map[string][]Example // by kind
-	// of are the decisions of the log for which these stand: those of a verdict
-	// or a kind, and all as "".
-	of map[string]float64
-}
-
-// An Example is a decision that is not equal.
-type Example struct {
-	Kind  string       `json:"kind"`
-	ID    string       `json:"decision_id"`
-	Place report.Place `json:"place"`
-	Input string       `json:"input,omitempty"` // JSON
-
-	hash  uint64
-	place func() report.Place
-}
-
-// add adds what became of a decision.
-func (r *Results) add(d *decision, f finding) {
-	if r.of == nil {
-		r.Kinds, r.of, r.examples = map[string]uint64{}, map[string]float64{}, map[string][]Example{}
-	}
-	r.Decisions++
-	*[...]*uint64{&r.Equal, &r.Changed, &r.Apart, &r.NotRepeatable}[f.verdict]++
-	r.of[""] += d.of
-	r.of[verdictNames[f.verdict]] += d.of
-	if f.kind != "" {
-		r.of[f.kind] += d.of
-		r.Kinds[f.kind]++
-	}
-}
-
-// example keeps an example if its hash is among the lowest of its kind.
-func (r *Results) example(x Example) {
-	all := slices.Concat(r.examples[x.Kind], []Example{x})
-	slices.SortFunc(all, func(a, b Example) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID)) })
-	r.examples[x.Kind] = all[:min(len(all), 10)]
-}

@@ -122,6 +122,15 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	return p, nil
 }
 
+// isOther reports whether none of a decision's revisions, which are written as
+// name=revision, is one of the policy's. Only bundles have revisions.
+func (p *Policy) isOther(revisions []byte) bool {
+	all := "," + string(revisions) + ","
+	return len(p.revisions) > 0 && len(revisions) > 0 && !slices.ContainsFunc(p.revisions, func(r string) bool {
+		return strings.Contains(all, "="+r+",") || strings.Contains(all, ","+r+",")
+	})
+}
+
 // text returns a line of the policy, or "" for the query.
 func (p *Policy) text(at Source) string {
 	if rows := p.sources[at.File]; 0 < at.Line && at.Line <= len(rows) {

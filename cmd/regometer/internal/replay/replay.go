@@ -6,7 +6,6 @@
 package replay
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -17,19 +16,17 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"github.com/regometer/regometer/cmd/regometer/internal/compare"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
+	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/internal/verdicts"
+	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
 )
 
@@ -227,93 +224,103 @@ func watchMemory(ctx context.Context, limit int64, exceeded func()) {
 	}
 }
 
-// A worker evaluates decisions.
-type worker struct {
-	*evaluator
-	old      *evaluator // of the other policy, or nil
-	verdicts *verdicts.Set
-	tracer   *tracer
-	reader   *logread.Reader
-	decision *decision // which the reader reads
-	done     func(*decision, finding)
+// Results counts decisions by how their results compare.
+type Results struct {
+	Decisions     uint64 `json:"decisions"`
+	Equal         uint64 `json:"equal"`
+	Changed       uint64 `json:"changed"`
+	Apart         uint64 `json:"apart"`
+	NotRepeatable uint64 `json:"not_repeatable"`
+	// Kinds counts the changes by their kind, and the decisions apart or not
+	// repeatable by the reason.
+	Kinds    map[string]uint64 `json:"kinds,omitempty"`
+	Examples []Example         `json:"examples,omitempty"` // sorted by kind
+
+	examples map[string][]Example // by kind
+	// of are the decisions of the log for which these stand: those of a verdict
+	// or a kind, and all as "".
+	of map[string]float64
 }
 
-// newWorker returns a worker, which evaluates until ctx ends.
-func newWorker(ctx context.Context, o *Options) *worker {
-	w := &worker{evaluator: newEvaluator(o.Policy, o.Timeout), verdicts: o.Read.Verdicts, tracer: newTracer(o.Policy)}
-	w.reader = logread.NewReader(logread.Options{
-		Metric:  func([]byte) int32 { return -1 }, // none is of interest
-		Problem: func(logread.Problem, int64) {},  // whoever has read the log before counts them
-		Event: func(e *logread.Event) {
-			e.Time = max(e.Time, w.decision.time)
-			w.decision.Event = e
-			if f := w.find(ctx, w.decision); ctx.Err() == nil {
-				w.done(w.decision, f)
-			}
-		},
-		Verdicts: w.verdicts,
-	})
-	if o.Against != nil {
-		w.old = newEvaluator(o.Against, o.Timeout)
+// An Example is a decision that is not equal.
+type Example struct {
+	Kind  string       `json:"kind"`
+	ID    string       `json:"decision_id"`
+	Place report.Place `json:"place"`
+	Input string       `json:"input,omitempty"` // JSON
+
+	hash  uint64
+	place func() report.Place
+}
+
+// add adds what became of a decision.
+func (r *Results) add(d *decision, f finding) {
+	if r.of == nil {
+		r.Kinds, r.of, r.examples = map[string]uint64{}, map[string]float64{}, map[string][]Example{}
 	}
-	return w
-}
-
-// A finding is what became of a decision.
-type finding struct {
-	verdict
-	kind string // of a change, or a reason
-	// What the evaluation takes with the policy and with the other one, or 0 if
-	// there is nothing to evaluate.
-	took, before time.Duration
-}
-
-// replay reads and evaluates a decision.
-func (w *worker) replay(d *decision) {
-	w.decision = d
-	w.reader.Read(d.text)
-}
-
-// compile is in the type of a partial evaluation.
-var compile = []byte("compile")
-
-// find evaluates a decision, and compares the result with the log's, or with
-// that of the other policy. The two policies take turns in going first.
-func (w *worker) find(ctx context.Context, d *decision) (f finding) {
-	var input ast.Value // nil without an input in the log
-	var err error
-	if d.Input != nil {
-		input, err = ast.ValueFromReader(bytes.NewReader(d.Input))
+	r.Decisions++
+	*[...]*uint64{&r.Equal, &r.Changed, &r.Apart, &r.NotRepeatable}[f.verdict]++
+	r.of[""] += d.of
+	r.of[verdictNames[f.verdict]] += d.of
+	if f.kind != "" {
+		r.of[f.kind] += d.of
+		r.Kinds[f.kind]++
 	}
-	switch {
-	case bytes.Contains(d.Text, compile) && bytes.Contains(logread.Field(logread.Field(d.Text, "custom"), "type"), compile):
-		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
-	case err != nil:
-		return finding{verdict: notRepeatable, kind: noJSON}
+}
+
+// example keeps an example if its hash is among the lowest of its kind.
+func (r *Results) example(x Example) {
+	all := slices.Concat(r.examples[x.Kind], []Example{x})
+	slices.SortFunc(all, func(a, b Example) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID)) })
+	r.examples[x.Kind] = all[:min(len(all), 10)]
+}
+
+// The sides of the durations of evaluations: the log, the replay, and the replay
+// with the other policy. Each side has a group for each path.
+const (
+	inLog    = "l "
+	inReplay = "r "
+	inOther  = "o "
+)
+
+// perSlice is the number of decisions in a slice of time. A comparison needs
+// slices. It takes those of the replay, because both sides take turns in it.
+const perSlice, mostSlices = 16, 120
+
+// addTime adds the duration of the latest decision on a side.
+func (r *Report) addTime(side, path string, took int64) {
+	slice := int64(r.Decisions / perSlice % mostSlices)
+	r.times.Add([]byte(side+path), slice*int64(time.Minute), outcome.Neither, "", []logread.Measure{{Metric: r.times.Metric([]byte(evaluation)), Value: took}})
+}
+
+// Quantiles are those of durations, in ns, or 0 without durations.
+type Quantiles struct {
+	Median float64 `json:"median"`
+	P99    float64 `json:"p99"`
+}
+
+func quantilesOf(s *exphist.Snapshot) (q Quantiles) {
+	if s.Count() > 0 {
+		q = Quantiles{s.Quantile(0.5), s.Quantile(0.99)}
 	}
-	before := d.logged()
-	turn := func(number uint64) {
-		if w.old != nil && d.hash%2 == number {
-			before = w.old.evaluate(ctx, d, input)
+	return q
+}
+
+func (r *Report) quantiles(side, path string) (q Quantiles) {
+	if g := r.times.Get(side+path, false, nil); g != nil {
+		q = quantilesOf(&g.Stages[0].Durations)
+	}
+	return q
+}
+
+// sideOf returns the durations of a side as a report, which has no outcomes.
+func (r *Report) sideOf(side string) *report.Report {
+	var groups []report.Group
+	for _, p := range r.Paths {
+		if g := r.times.Get(side+p.Path, true, nil); g != nil {
+			g.Key, g.Outcomes = p.Path, [6]uint64{}
+			groups = append(groups, *g)
 		}
 	}
-	turn(0)
-	a := w.evaluate(ctx, d, input)
-	turn(1)
-	f.verdict, f.kind = w.judge(d, &before, &a)
-	if ctx.Err() == nil && a.took > 0 && (a.code != "" || a.lacks != lacksPath) {
-		f.took, f.before = a.took, before.took
-		w.tracer.begin(string(d.Path), d.of)
-		w.tracer.end(w.evaluate(ctx, d, input, w.tracer).took, a.took)
-	}
-	return f
-}
-
-// isOther reports whether none of a decision's revisions, which are written as
-// name=revision, is one of the policy's. Only bundles have revisions.
-func (p *Policy) isOther(revisions []byte) bool {
-	all := "," + string(revisions) + ","
-	return len(p.revisions) > 0 && len(revisions) > 0 && !slices.ContainsFunc(p.revisions, func(r string) bool {
-		return strings.Contains(all, "="+r+",") || strings.Contains(all, ","+r+",")
-	})
+	return &report.Report{By: "path", Groups: report.GroupsOf(groups...)}
 }
