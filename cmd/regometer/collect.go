@@ -131,7 +131,6 @@ func runCollect(cmd *cobra.Command, o *collectOptions, args []string) error {
 		return fmt.Errorf("--config: %w", err)
 	}
 	if os.Getenv(replay.LiveVariable) != "" {
-		signal.Ignore(os.Interrupt) // the collector gets it too, and ends the input
 		return replay.Serve(cmd.Context(), o.policies, opa, cmd.InOrStdin(), os.Stdout)
 	}
 	options := collect.Options{Config: opa.Plugins["regometer"], Version: ownVersion(), MaxBody: o.body, MaxEvent: o.event, Log: log}
