@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -30,133 +29,6 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/gotool"
 )
-
-// Options select the OPA or the program to build, and its parts. The zero value
-// is [NewestVersion] with the drop-in, the fixes and the plugin.
-type Options struct {
-	// OPA is a version, such as "1.2.3" or "v1.2.3", anything else that
-	// the Go module proxy resolves ("latest", a commit), or a folder with
-	// OPA's source, which is only read. "" is NewestVersion.
-	OPA string
-	// Unmodified builds OPA as it is, for comparisons.
-	Unmodified bool
-	// NoPlugin leaves the plugin and the decision hook out.
-	NoPlugin bool
-	// Pure leaves out everything except the drop-in.
-	Pure bool
-	// Upstream builds an OPA with this number of steps of the Series, or with
-	// AllSteps, instead of the drop-in and the plugin.
-	Upstream int
-	// Local builds OPA for this machine only, with the settings with which Go
-	// built this program. So the two share most compiled packages, and the
-	// first build is faster. The binary depends on this machine.
-	Local bool
-	// NoWasm builds OPA without the tag opa_wasm, and so without WebAssembly.
-	NoWasm bool
-	// Progress receives a line now and then, and warnings. nil is silent.
-	Progress io.Writer
-
-	// The rest is for [OpenProgram] only. Dir is a folder in the program's
-	// module or workspace, in which the go command runs. "" is the current
-	// folder.
-	Dir string
-	// Package is the main package, a folder such as "./cmd/x" or an import
-	// path. "" is ".".
-	Package string
-	// Flags are passed on to go build.
-	Flags []string
-
-	with *parts // tests use these parts instead of those that the options name
-}
-
-// parts are the parts that a build puts into OPA. They are the drop-in, with or
-// without the plugin and steps that are fixes, or steps of the series alone, or
-// nothing.
-type parts struct {
-	dropIn dropIn
-	steps  []Step
-	plugin *plugin
-}
-
-func (o Options) parts() (p parts, err error) {
-	switch {
-	case o.with != nil:
-		return *o.with, nil
-	case o.Upstream != 0:
-		p.steps, err = firstSteps(o.Upstream)
-	case !o.Unmodified:
-		p.dropIn = loadDropIn().withoutTests()
-		if o.Pure {
-			return p, nil
-		}
-		if p.steps, err = fixes(); err == nil && !o.NoPlugin {
-			p.plugin, err = findPlugin()
-		}
-	}
-	return p, err
-}
-
-// AllSteps stands for the number of steps in the series.
-const AllSteps = -1
-
-// firstSteps returns the first n steps of the series.
-func firstSteps(n int) ([]Step, error) {
-	steps, err := Series()
-	if err != nil {
-		return nil, err
-	}
-	if n == AllSteps {
-		return steps, nil
-	}
-	if n < 1 || n > len(steps) {
-		return nil, fmt.Errorf("there is no step %d: the series for OPA has %d steps", n, len(steps))
-	}
-	return steps[:n], nil
-}
-
-// stepsName names the first n steps in messages.
-func stepsName(n int) string { return fmt.Sprintf("the series for OPA up to step %d", n) }
-
-func (p parts) none() bool { return p.dropIn == nil && len(p.steps) == 0 }
-
-// upstream returns the number of steps of the series, 0 beside a drop-in.
-func (p parts) upstream() int {
-	if p.dropIn != nil {
-		return 0
-	}
-	return len(p.steps)
-}
-
-// content identifies the parts and everything that comes with them.
-func (p parts) content() string {
-	if p.none() {
-		return ""
-	}
-	values := []any{regometerVersion(), p.dropIn.hash(), pluginPlace}
-	for _, s := range p.steps {
-		values = append(values, s.content)
-	}
-	if p.plugin != nil {
-		values = append(values, p.plugin.content)
-	}
-	for _, name := range []string{buildFile, pluginFile} {
-		text, _ := ownFiles.ReadFile("_opa/" + name + ".tmpl") // exists: see templates
-		values = append(values, text)
-	}
-	return hashAll(values...)
-}
-
-// change returns the files that put the drop-in and the steps into the OPA
-// source tree in dir.
-func (p parts) change(dir string) (replacement, error) {
-	change, err := changeBySteps(dir, p.steps)
-	if p.dropIn == nil || err != nil {
-		return change, err
-	}
-	now, err := goFiles(filepath.Join(dir, metricsDir))
-	maps.Copy(change, p.dropIn.replace(now).in(metricsDir))
-	return change, err
-}
 
 // buildFlagsOfOPA are the flags of OPA's Makefile, and -trimpath. With
 // -trimpath, builds in different folders are the same and share Go's build
@@ -172,20 +44,6 @@ func buildTags(tree string, more ...string) (string, error) {
 		more = append([]string{"opa_wasm"}, more...)
 	}
 	return "-tags=" + strings.Join(more, ","), err
-}
-
-// targetVariables are the variables that the binary depends on, besides the
-// sources.
-var targetVariables = []string{
-	"GOVERSION", "GOTOOLCHAIN", "CGO_ENABLED", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140",
-	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
-}
-
-// goEnv returns the values of targetVariables, and of the named variables, for
-// a command.
-func goEnv(ctx context.Context, c gotool.Command, names ...string) (env map[string]string, err error) {
-	c.Args = slices.Concat([]string{"env", "-json"}, names, targetVariables)
-	return env, listJSON(ctx, c, &env)
 }
 
 // Build returns the path of an opa binary, a file in the cache. The caller must
@@ -330,6 +188,18 @@ func errorIn(err error, packages ...string) string {
 	return ""
 }
 
+// Build builds the program, with the drop-in instead of its OPA's package
+// v1/metrics, and returns the path of the binary.
+//
+// If the program uses OPA's runtime, it gets the plugin and the decision hook
+// too. Nothing in the program's folder changes. The build uses the user's
+// flags, environment, workspace, replacements and vendor folder. Build fails if
+// the binary lacks the drop-in.
+func (p *Program) Build(ctx context.Context) (string, error) {
+	binary := filepath.Join(p.work, p.Name)
+	return binary, p.build(ctx, binary)
+}
+
 // build runs go build, which writes the file binary. It leaves out parts that
 // do not compile or lack a package.
 func (p *Program) build(ctx context.Context, binary string) error {
@@ -460,29 +330,6 @@ func (p *Program) check(binary string, r Record) error {
 		return fmt.Errorf("%s was built, but the binary lacks the drop-in: it has no function of %s", p.main.ImportPath, dropInFile)
 	}
 	return nil
-}
-
-// withHint adds a remedy to an error of the file system, if it knows one.
-func withHint(err error) error {
-	if err == nil {
-		return nil
-	}
-	if h := gotool.Hint(err.Error()); h != "" && !strings.Contains(err.Error(), h) {
-		return fmt.Errorf("%w\n%s", err, h)
-	}
-	return err
-}
-
-// progress writes lines with the time since start.
-type progress struct {
-	w     io.Writer
-	start time.Time
-}
-
-func (p progress) printf(format string, args ...any) {
-	if p.w != nil {
-		fmt.Fprintf(p.w, "[%5.1fs] %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
-	}
 }
 
 // compile runs go build. An interrupted go command may leave its temporary

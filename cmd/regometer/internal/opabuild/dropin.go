@@ -5,7 +5,10 @@ package opabuild
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -125,4 +128,13 @@ func (r replacement) apply(dir string) error {
 		}
 	}
 	return nil
+}
+
+// hashAll returns a hash of values.
+func hashAll(values ...any) string {
+	h := sha256.New()
+	for _, v := range values {
+		fmt.Fprintf(h, "%q\n", v)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

@@ -5,8 +5,6 @@ package opabuild
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -14,12 +12,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 
 	"golang.org/x/mod/modfile"
 )
-
-const ourModule = "github.com/regometer/regometer"
 
 // pluginFolders hold the plugin's packages, by the folder of their module in a
 // checkout.
@@ -53,21 +48,6 @@ func findPlugin() (*plugin, error) {
 			"Build it in a checkout without -trimpath, install a released version, or leave the plugin out: --no-plugin")
 	}
 	return checkoutPlugin(dir)
-}
-
-// ownVersion returns the released version that this program was built from, or
-// "" if it was built in a checkout. A release has one version for all modules.
-func ownVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, m := range info.Deps {
-		if m.Path == ourModule+"/opa" && m.Replace == nil && exactVersion.MatchString(m.Version) {
-			return m.Version
-		}
-	}
-	return ""
 }
 
 // isCheckout reports whether dir is a checkout of Regometer.
@@ -155,13 +135,4 @@ func ownPackage(text []byte, prefix, language string) []byte {
 		return fmt.Appendf(nil, "%s//go:build (%s) && %s%s", text[:at[0]], text[at[2]:at[3]], language, text[at[1]:])
 	}
 	return fmt.Appendf(nil, "//go:build %s\n\n%s", language, text)
-}
-
-// hashAll returns a hash of values.
-func hashAll(values ...any) string {
-	h := sha256.New()
-	for _, v := range values {
-		fmt.Fprintf(h, "%q\n", v)
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

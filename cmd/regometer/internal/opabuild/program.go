@@ -6,7 +6,6 @@ package opabuild
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -41,25 +40,35 @@ type Program struct {
 	Folders []string // of the user's modules, which the build reads
 
 	parts
-	self       bool   // it is OPA itself
-	sourceOnly bool   // nothing is compiled
-	noWasm     bool   // as in Options
-	dir        string // where the go command runs
+	modules
+	self       bool // it is OPA itself
+	sourceOnly bool // nothing is compiled
+	noWasm     bool // as in Options
 	flags      buildFlags
 	added      []string // to the environment of the go command
 	work       string   // a folder for temporary files
 	tree       string   // of the patched OPA, or "" if it is vendored
-	gowork     string   // the go.work that it is built with, or ""
 	asIsWork   string   // a copy of gowork for the unmodified program, or ""
-	mod        string   // the go.mod of the module that dir is in, or ""
 	vendor     string   // the vendor folder that it is built with, or ""
-	opa        listedModule
-	source     source // of the OPA that the program selects
-	version    string // of that OPA
+	version    string   // of that OPA
 	main       mainPackage
 	env        map[string]string // of targetVariables, and GOMODCACHE
 	temps      []string          // folders to remove in the end
 	progress   progress
+}
+
+// targetVariables are the variables that the binary depends on, besides the
+// sources.
+var targetVariables = []string{
+	"GOVERSION", "GOTOOLCHAIN", "CGO_ENABLED", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFIPS140",
+	"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM",
+}
+
+// goEnv returns the values of targetVariables, and of the named variables, for
+// a command.
+func goEnv(ctx context.Context, c gotool.Command, names ...string) (env map[string]string, err error) {
+	c.Args = slices.Concat([]string{"env", "-json"}, names, targetVariables)
+	return env, listJSON(ctx, c, &env)
 }
 
 // OpenProgram finds a program and the OPA inside. The caller must close the
@@ -86,25 +95,6 @@ func (p *Program) Close() {
 	for _, dir := range p.temps {
 		_ = removeAll(dir)
 	}
-}
-
-// Build builds the program, with the drop-in instead of its OPA's package
-// v1/metrics, and returns the path of the binary.
-//
-// If the program uses OPA's runtime, it gets the plugin and the decision hook
-// too. Nothing in the program's folder changes. The build uses the user's
-// flags, environment, workspace, replacements and vendor folder. Build fails if
-// the binary lacks the drop-in.
-func (p *Program) Build(ctx context.Context) (string, error) {
-	binary := filepath.Join(p.work, p.Name)
-	return binary, p.build(ctx, binary)
-}
-
-// A listedModule is the output of go list for a module.
-type listedModule struct {
-	Path, Version, Dir, GoMod string
-	Main                      bool
-	Replace                   *listedModule
 }
 
 // openModule finds the OPA that the module or workspace in o.Dir selects. The
@@ -159,23 +149,6 @@ func openModule(ctx context.Context, o Options) (p *Program, err error) {
 		p.Folders = append(p.Folders, m.Dir)
 	}
 	return p, p.findOPA(ctx)
-}
-
-// listJSON runs a go command that prints JSON and decodes it. A pointer to a
-// slice gets all values, one after another.
-func listJSON[T any](ctx context.Context, c gotool.Command, to *T) error {
-	out, err := c.Output(ctx)
-	if err != nil {
-		return err
-	}
-	text := string(out)
-	if _, ok := any(to).(*[]listedModule); ok {
-		text = "[" + strings.ReplaceAll(strings.TrimSpace(text), "}\n{", "},\n{") + "]"
-	}
-	if err := json.Unmarshal([]byte(text), to); err != nil {
-		return fmt.Errorf("go %s printed no JSON: %w", c.Args[0], err)
-	}
-	return nil
 }
 
 // side returns the common part of both sides.

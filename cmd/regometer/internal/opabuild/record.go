@@ -6,6 +6,7 @@ package opabuild
 import (
 	"bytes"
 	"crypto/sha256"
+	"embed"
 	"encoding/json"
 	"regexp"
 	"runtime/debug"
@@ -21,6 +22,17 @@ const (
 	buildFile  = "regometer_build.go"
 	pluginFile = "regometer_plugin.go"
 )
+
+// The fixes by which the plugin gets decisions from OPA's server.
+const (
+	hookFix    = "decision-hook"
+	oldHookFix = "observed-decisions"
+)
+
+// ownFiles has the steps of inPlaceOf and the templates.
+//
+//go:embed _opa
+var ownFiles embed.FS
 
 // templates parses them only when one is needed, because most commands need
 // none.

@@ -360,3 +360,16 @@ func splitFile(name string, text []byte) (*goFile, error) {
 	f.head = string(text[:end])
 	return f, nil
 }
+
+// stepsName names the first n steps in messages.
+func stepsName(n int) string { return fmt.Sprintf("the series for OPA up to step %d", n) }
+
+// A misfit says which file of a tree is not what a step was written for.
+type misfit struct {
+	path string
+	err  error
+}
+
+func (m *misfit) Error() string { return m.path + ": " + m.err.Error() }
+
+func (m *misfit) Unwrap() error { return m.err }

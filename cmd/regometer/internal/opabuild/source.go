@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/modfile"
 
@@ -279,4 +280,27 @@ func (s source) commit(ctx context.Context, changed bool) string {
 		revision += "-dirty"
 	}
 	return revision
+}
+
+// withHint adds a remedy to an error of the file system, if it knows one.
+func withHint(err error) error {
+	if err == nil {
+		return nil
+	}
+	if h := gotool.Hint(err.Error()); h != "" && !strings.Contains(err.Error(), h) {
+		return fmt.Errorf("%w\n%s", err, h)
+	}
+	return err
+}
+
+// progress writes lines with the time since start.
+type progress struct {
+	w     io.Writer
+	start time.Time
+}
+
+func (p progress) printf(format string, args ...any) {
+	if p.w != nil {
+		fmt.Fprintf(p.w, "[%5.1fs] %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
+	}
 }

@@ -12,7 +12,23 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/gotool"
 )
+
+// A side says how to run the go command on one of two sources. It has the
+// folder, the build flags and the environment.
+type side struct {
+	dir     string
+	flags   []string
+	env     []string
+	userEnv bool // as in gotool.Command
+}
+
+// command returns an invocation with the flags after its first argument.
+func (s side) command(arg string, args ...string) gotool.Command {
+	return gotool.Command{Dir: s.dir, Args: slices.Concat([]string{arg}, s.flags, args), Env: s.env, UserEnv: s.userEnv}
+}
 
 // A testRun is the outcome of `go test -json` for one package.
 type testRun struct {

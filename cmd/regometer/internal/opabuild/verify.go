@@ -16,8 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/regometer/regometer/cmd/regometer/internal/gotool"
 )
 
 // VerifyPackages are the packages of OPA whose tests [Verify] runs by default.
@@ -89,20 +87,6 @@ func Verify(ctx context.Context, o VerifyOptions) (*Report, error) {
 		return nil, withHint(err)
 	}
 	return v.run(ctx)
-}
-
-// A side says how to run the go command on one of two sources. It has the
-// folder, the build flags and the environment.
-type side struct {
-	dir     string
-	flags   []string
-	env     []string
-	userEnv bool // as in gotool.Command
-}
-
-// command returns an invocation with the flags after its first argument.
-func (s side) command(arg string, args ...string) gotool.Command {
-	return gotool.Command{Dir: s.dir, Args: slices.Concat([]string{arg}, s.flags, args), Env: s.env, UserEnv: s.userEnv}
 }
 
 // A verifier tests two sides. They are two copies of OPA's source, or a program

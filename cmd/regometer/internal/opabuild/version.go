@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 )
 
@@ -64,4 +65,21 @@ func treeVersion(dir string) (string, error) {
 		return "", fmt.Errorf("%s has no variable Version", file)
 	}
 	return string(m[1]), nil
+}
+
+const ourModule = "github.com/regometer/regometer"
+
+// ownVersion returns the released version that this program was built from, or
+// "" if it was built in a checkout. A release has one version for all modules.
+func ownVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path == ourModule+"/opa" && m.Replace == nil && exactVersion.MatchString(m.Version) {
+			return m.Version
+		}
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ package opabuild
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,10 +31,43 @@ type workFile struct {
 // contains this path, so it must not depend on the cache's folder.
 const besideWork = "../opa"
 
+// A listedModule is the output of go list for a module.
+type listedModule struct {
+	Path, Version, Dir, GoMod string
+	Main                      bool
+	Replace                   *listedModule
+}
+
+// listJSON runs a go command that prints JSON and decodes it. A pointer to a
+// slice gets all values, one after another.
+func listJSON[T any](ctx context.Context, c gotool.Command, to *T) error {
+	out, err := c.Output(ctx)
+	if err != nil {
+		return err
+	}
+	text := string(out)
+	if _, ok := any(to).(*[]listedModule); ok {
+		text = "[" + strings.ReplaceAll(strings.TrimSpace(text), "}\n{", "},\n{") + "]"
+	}
+	if err := json.Unmarshal([]byte(text), to); err != nil {
+		return fmt.Errorf("go %s printed no JSON: %w", c.Args[0], err)
+	}
+	return nil
+}
+
+// modules are those of a program and of the OPA that it selects.
+type modules struct {
+	dir    string // where the go command runs
+	gowork string // the go.work that the program is built with, or ""
+	mod    string // the go.mod of the module that dir is in, or ""
+	opa    listedModule
+	source source // of that OPA
+}
+
 // writeWork writes a go.work that selects the same modules as the program's
 // go.work or, without one, the program's module. If copied is true, OPA is the
 // copy beside the folder of the file.
-func (p *Program) writeWork(ctx context.Context, file string, copied bool) error {
+func (p *modules) writeWork(ctx context.Context, file string, copied bool) error {
 	var w workFile
 	base, edit := filepath.Dir(p.gowork), []string{"work", "edit", "-json", p.gowork}
 	if p.gowork == "" {
