@@ -49,7 +49,7 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		found = append(found, s.findDrift(r))
 	}
 	compiles, started := is(compiled), map[kind]bool{}
-	revision, begin := revisionSlower(r)
+	revision := revisionSlower(r)
 	for i := 0; i < len(clusters); i++ {
 		c := &clusters[i]
 		// What comes back again and again is one finding, and so is what several
@@ -65,10 +65,9 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		if c.kind == slow && f.Revision == revision.Revision && f.Path+f.Server+f.Client != "" {
 			revision = Finding{} // the scan says more
 		}
-		near := c.begins && math.Abs(float64(s.events[c.first].time-begin)) < float64(r.To-r.From)/32
 		// The largest start speaks for others, and a revision for its paths.
 		if compiles && c.kind == slow && f.Stage == compileStage || f.start && started[c.kind] ||
-			revision.Text != "" && f.Stage == evaluationStage && (near && f.Rule == "latency_rose" || f.Rule == revision.Rule && f.Revision == revision.Revision) {
+			f.Stage == evaluationStage && f.Rule == revision.Rule && f.Revision == revision.Revision {
 			continue
 		}
 		started[c.kind] = started[c.kind] || f.start

@@ -213,11 +213,10 @@ const (
 )
 
 // revisionSlower compares the evaluations of each revision with those of the one
-// before it, and reports the revision that is slower by the largest factor, and
-// its begin.
-func revisionSlower(r *Report) (f Finding, begin int64) {
+// before it, and reports the revision that is slower by the largest factor.
+func revisionSlower(r *Report) (f Finding) {
 	if len(r.Revisions) < 2 {
-		return f, 0
+		return f
 	}
 	parts, factor := Timed(r.Slices()), revisionTimes
 	for i := range r.Revisions[1:] {
@@ -241,7 +240,7 @@ func revisionSlower(r *Report) (f Finding, begin int64) {
 		if near.After < near.Before*(1+(is/was-1)*revisionStep) {
 			continue
 		}
-		factor, begin = is/was, b.First
+		factor = is / was
 		f = r.newFinding("revision_slower", b.First, b.Last, "bundle", time.Time{},
 			map[string]float64{"factor": factor, "median_ns": math.Round(is), "median_outside_ns": math.Round(was), "decisions": float64(current.Count())},
 			"Evaluation became slower with bundle revision %s, at %s UTC. Its median rose from %s to %s (%s evaluations). "+
@@ -249,7 +248,7 @@ func revisionSlower(r *Report) (f Finding, begin int64) {
 			name(b.Name), at(b.First), text.Duration(was), text.Duration(is), text.Count(current.Count()), name(a.Name))
 		f.Revision = b.Name
 	}
-	return f, begin
+	return f
 }
 
 // evaluationsOf returns the evaluations in each of the slices that begin at from

@@ -33,7 +33,7 @@ const (
 	slowNoise    = 2.5  // the logarithm of the factor divided by the usual differences
 	scanSlices   = 256  // runs of the decisions that are compared
 	scanTests    = 1000 // that share contrast.Error
-	burstParts   = 16   // parts of a cluster: what a client asks for in as much time is a burst,
+	burstParts   = 32   // parts of a cluster: what a client asks for in as much time is a burst,
 	burstLeast   = 4    // and the difference must be so many times its standard error
 )
 
@@ -96,18 +96,19 @@ func (t *trial) isOfMany(excess []float64) bool {
 	for i, x := range excess {
 		sums[t.sides[i]].add(x)
 	}
+	in, out := sums[inside], sums[t.outside()]
 	type burst struct{ side, client, part int }
 	bursts, width := map[burst]float64{}, (t.last-t.first)/burstParts+1
 	for i, x := range excess {
 		if side := t.sides[i]; (side == inside || side == t.outside()) && !math.IsNaN(x) {
-			bursts[burst{int(side), int(t.events[i].names[ofClient]), i / width}] += (x - sums[side].rate()) / sums[side].all
+			bursts[burst{int(side), int(t.events[i].names[ofClient]), i / width}] += (x - in.plus(out).rate()) / sums[side].all
 		}
 	}
 	square := 0.0
 	for _, x := range bursts {
 		square += x * x
 	}
-	return sums[inside].rate()-sums[t.outside()].rate() >= burstLeast*math.Sqrt(square)
+	return in.rate()-out.rate() >= burstLeast*math.Sqrt(square)
 }
 
 // isProminent reports whether the decisions in a cluster are slower by a factor
@@ -217,10 +218,9 @@ func residual(y, weights []float64, columns ...[]float64) float64 {
 
 // measureExcess returns by how much each decision exceeds what is expected of
 // its path and its time, or NaN if it does not count or was removed. Nobody
-// knows what to expect on a path that only the cluster has, but others seldom
-// have what a client asks for in vain. What people ask for differs, so a client
-// that asks often is compared with itself, and does not count if it does so only
-// in the cluster.
+// knows what people ask for, or how long it takes, on a path that only the
+// cluster has. What people ask for differs, so a client that asks often is
+// compared with itself, and does not count if it does so only in the cluster.
 func (t *trial) measureExcess(of func(*event) float64) []float64 {
 	excess := make([]float64, len(t.events))
 	paths := make([]tally, len(t.values[ofPath]))
@@ -244,8 +244,7 @@ func (t *trial) measureExcess(of func(*event) float64) []float64 {
 		}
 	}
 	alone := math.NaN()
-	inVain := t.subject[ofClient] != anyName && t.outcome > outcome.Neither
-	if t.kind != slow && (inVain || !t.timed() && (t.kind != shifted || t.outcome > outcome.Neither)) {
+	if t.kind != slow && !t.timed() && (t.kind != shifted || t.outcome > outcome.Neither) {
 		alone = outside.expect(alone)
 	}
 	var peers [scanBins]tally // at the same time

@@ -137,7 +137,6 @@ func (s *scan) findClusters() []cluster {
 }
 
 // findKind returns the clusters of a kind, the one with the highest rank first.
-// What is left of the subject of a cluster that was found is no other one.
 func (s *scan) findKind(k kind) (found []cluster) {
 	n := len(s.events)
 	removed := make([]bool, n) // decisions that are in a cluster
@@ -151,8 +150,7 @@ func (s *scan) findKind(k kind) (found []cluster) {
 		}
 		slices.SortStableFunc(candidates, func(a, b cluster) int { return cmp.Compare(b.rank, a.rank) })
 		at := slices.IndexFunc(candidates, func(c cluster) bool {
-			rest := !c.timed() && slices.ContainsFunc(found, func(f cluster) bool { return f.subject == c.subject })
-			return c.score >= scanScore && !rest && s.check(&c, removed)
+			return c.score >= scanScore && s.check(&c, removed)
 		})
 		if at < 0 {
 			break
