@@ -4,8 +4,11 @@
 package samplelog
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -33,19 +36,6 @@ var (
 	networkTime    = lognormal{2_500_000, 0.9} // http.send otherwise
 	handlerTime    = lognormal{30_000, 0.7}    // outside of all stages
 )
-
-const (
-	handler  = "server_handler"
-	eval     = "rego_query_eval"
-	parse    = "rego_input_parse"
-	compile  = "rego_query_compile"
-	query    = "rego_query_parse"
-	resolve  = "rego_external_resolve"
-	httpSend = "rego_builtin_http_send"
-)
-
-// firstPathStages lists the stages of each decision of the first path.
-var firstPathStages = []string{resolve, parse, compile, eval, query, handler}
 
 // A profile describes the decisions of a path.
 type profile struct {
@@ -106,11 +96,6 @@ func profileOf(at int) *profile {
 	p.path = fmt.Sprintf("tenants/t%06d/%s/allow", at, [...]string{"documents", "invoices", "users"}[at%3])
 	return &p
 }
-
-// failure is an error, as an object and as the text on the console, with escapes.
-type failure struct{ object, text string }
-
-func (f *failure) MarshalJSON() ([]byte, error) { return []byte(f.object), nil }
 
 var (
 	failures = []*failure{
@@ -294,4 +279,21 @@ func newInput(r *rand.Rand, size int) string {
 			return b.String() + "]}"
 		}
 	}
+}
+
+// Write writes a log. It keeps some inputs in memory. It fails if an option is
+// invalid or if out fails.
+func Write(out io.Writer, o Options) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	w, to, written := newWriter(o), bufio.NewWriterSize(out, 256<<10), 0
+	for n := int64(0); err == nil && (n < o.Decisions || int64(written) < o.Size); n++ {
+		w.draw()
+		text := w.event.wrap(w.event.text(w.Form), w.Form)
+		written += len(text)
+		_, err = to.WriteString(text)
+	}
+	return cmp.Or(err, to.Flush())
 }

@@ -31,23 +31,28 @@ type bundle struct {
 	Revision string `json:"revision"`
 }
 
+// failure is an error, as an object and as the text on the console, with escapes.
+type failure struct{ object, text string }
+
+func (f *failure) MarshalJSON() ([]byte, error) { return []byte(f.object), nil }
+
 // Forms are the names of all forms.
 var Forms = []string{"console", "cri", "docker", "ndjson"}
 
-// text returns the event in its form, without a container. OPA's logger sorts all
+// text returns the event in a form, without a container. OPA's logger sorts all
 // fields. Log shippers have those of its EventV1 in order.
-func (w *writer) text() []byte {
-	text := unescaped(&w.event)
-	if w.Form == "ndjson" {
+func (e *event) text(form string) []byte {
+	text := unescaped(e)
+	if form == "ndjson" {
 		return text
 	}
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(text, &fields) // it was written as JSON
-	for name, value := range map[string]string{"level": "info", "msg": "Decision Log", "time": w.event.Timestamp.Format(time.RFC3339), "type": "openpolicyagent.org/decision_logs"} {
+	for name, value := range map[string]string{"level": "info", "msg": "Decision Log", "time": e.Timestamp.Format(time.RFC3339), "type": "openpolicyagent.org/decision_logs"} {
 		fields[name] = json.RawMessage(`"` + value + `"`)
 	}
-	if w.event.Error != nil {
-		fields["error"] = json.RawMessage(`"` + w.event.Error.text + `"`)
+	if e.Error != nil {
+		fields["error"] = json.RawMessage(`"` + e.Error.text + `"`)
 	}
 	return unescaped(fields)
 }
@@ -67,23 +72,23 @@ func quoted(text string) string {
 	return string(b)
 }
 
-// wrap returns an event as the log's container has it.
-func (w *writer) wrap(text []byte) (wrapped string) {
-	if w.Form != "docker" && w.Form != "cri" {
+// wrap returns the text of the event as the container of a form has it.
+func (e *event) wrap(text []byte, form string) (wrapped string) {
+	if form != "docker" && form != "cri" {
 		return string(text) + "\n"
 	}
 	const partBytes = 16 << 10 // where docker and containerd split a line
 	for ; len(text) > partBytes; text = text[partBytes:] {
-		wrapped += w.contained(string(text[:partBytes]), "P")
+		wrapped += e.contained(string(text[:partBytes]), form, "P")
 	}
-	return wrapped + w.contained(string(text), "F")
+	return wrapped + e.contained(string(text), form, "F")
 }
 
 // contained returns a part of a line as docker or containerd writes it. The tag
 // is "P", for partial, if more of the line follows, or else "F", for full.
-func (w *writer) contained(text, tag string) string {
-	at := w.event.Timestamp.Format(time.RFC3339Nano)
-	if w.Form == "cri" {
+func (e *event) contained(text, form, tag string) string {
+	at := e.Timestamp.Format(time.RFC3339Nano)
+	if form == "cri" {
 		return at + " stderr " + tag + " " + text + "\n"
 	}
 	if tag == "F" {

@@ -11,16 +11,27 @@
 package samplelog
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 	"time"
 )
+
+const (
+	handler  = "server_handler"
+	eval     = "rego_query_eval"
+	parse    = "rego_input_parse"
+	compile  = "rego_query_compile"
+	query    = "rego_query_parse"
+	resolve  = "rego_external_resolve"
+	httpSend = "rego_builtin_http_send"
+)
+
+// firstPathStages lists the stages of each decision of the first path.
+var firstPathStages = []string{resolve, parse, compile, eval, query, handler}
 
 // Options says what log to write. Either Size or Decisions must be set.
 type Options struct {
@@ -90,21 +101,4 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("invalid --event-size %d: it must be at most 64 MiB", o.EventBytes)
 	}
 	return o, nil
-}
-
-// Write writes a log. It keeps some inputs in memory. It fails if an option is
-// invalid or if out fails.
-func Write(out io.Writer, o Options) error {
-	o, err := o.withDefaults()
-	if err != nil {
-		return err
-	}
-	w, to, written := newWriter(o), bufio.NewWriterSize(out, 256<<10), 0
-	for n := int64(0); err == nil && (n < o.Decisions || int64(written) < o.Size); n++ {
-		w.draw()
-		text := w.wrap(w.text())
-		written += len(text)
-		_, err = to.WriteString(text)
-	}
-	return cmp.Or(err, to.Flush())
 }
