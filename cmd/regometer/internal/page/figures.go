@@ -6,16 +6,17 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/chart"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/stages"
+	"github.com/regometer/regometer/outcome"
 )
 
 // The style sheet has a colour for light pages and one for dark pages for each
@@ -26,34 +27,70 @@ const (
 	inkP99  chart.Ink = "p99"
 )
 
-// A chart that spans the page is drawn twice, for screens and for phones. The
-// page displays one of the two.
-var (
-	wide   = chart.Format{Width: 900, Height: 260, Ticks: 12}
-	narrow = chart.Format{Width: 360, Height: 240, Ticks: 5}
-	small  = chart.Format{Width: 320, Height: 210, Ticks: 4}
+// The limits of the charts on the page of a report.
+const (
+	maxMarks  = 9 // findings whose times are in charts
+	maxCurves = 6 // charts of groups
 )
 
-// A figure is a chart with the text beside it.
-type figure struct {
-	Name, Help   string // above it; the name is that of a stage or of a group
-	Legend       []entry
-	Wide, Narrow template.HTML // Wide is empty if one chart serves all screens
-	Note         string        // below it
+// enough is the number of decisions with a p99 that says something.
+const enough = 100
+
+type outcomes = [len(report.Group{}.Outcomes)]uint64
+
+// A view is a report that is written to a page.
+type view struct {
+	*report.Report
+	*Document
 }
 
-// draw draws a chart for screens and for phones. The text is for readers who do
-// not see it.
-func (f figure) draw(text string, chartFor func(chart.Format) *chart.Chart) figure {
-	f.Wide, f.Narrow = chartFor(wide).HTML(text), chartFor(narrow).HTML(text)
-	return f
+// within reads the time of a finding. It returns false if the time is that of
+// the first or the last decision, or near it.
+func (v view) within(t string) (ns int64, ok bool) {
+	at, err := time.Parse(time.RFC3339Nano, t)
+	ns = at.UnixNano()
+	from, to := seconds(v.From), seconds(v.To)
+	return ns, err == nil && min(seconds(ns)-from, to-seconds(ns)) > (to-from)/100
 }
 
-// An entry explains a colour.
-type entry struct {
-	Ink  chart.Ink
-	Text string
+// marks returns the times at which the first findings begin and end within the
+// log, with the numbers of the findings. If the path is not empty, it leaves
+// out findings about other paths.
+func (v view) marks(path string) (all []chart.Mark) {
+	for i, f := range v.Findings[:min(len(v.Findings), maxMarks)] {
+		if path != "" && f.Path != "" && f.Path != path {
+			continue
+		}
+		for _, t := range []string{f.From, f.To} {
+			if ns, ok := v.within(t); ok {
+				all = append(all, chart.Mark{At: seconds(ns), Label: strconv.Itoa(i + 1)})
+			}
+		}
+	}
+	return all
 }
+
+// marksNote explains the marks in charts over time.
+func (v view) marksNote() string {
+	if len(v.marks("")) == 0 {
+		return ""
+	}
+	return " Each numbered line is where the finding with this number begins or ends."
+}
+
+// shares returns the outcomes of all decisions with their shares and numbers.
+func (v view) shares() (all []entry) {
+	for o, n := range v.Total.Outcomes {
+		if n > 0 {
+			all = append(all, entry{inkOf(o), wordOf(o) + " " + text.Percent(report.Ratio(n, v.Total.Decisions)) + " (" + text.Count(n) + ")"})
+		}
+	}
+	return all
+}
+
+func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
+
+func wordOf(o int) string { return report.OutcomeWord(outcome.Outcome(o)) }
 
 // latencyLegend explains the latency.
 var latencyLegend = []entry{{inkP50, "p50: half of the decisions took at most this long"}, {inkP99, "p99: 99 of 100 took at most this long"}}

@@ -209,3 +209,32 @@ func (d *Document) Write(w io.Writer) error {
 func IsPage(file string) bool {
 	return strings.Contains(outfile.Head(file), `<meta name="generator" content="regometer `)
 }
+
+// A chart that spans the page is drawn twice, for screens and for phones. The
+// page displays one of the two.
+var (
+	wide   = chart.Format{Width: 900, Height: 260, Ticks: 12}
+	narrow = chart.Format{Width: 360, Height: 240, Ticks: 5}
+	small  = chart.Format{Width: 320, Height: 210, Ticks: 4}
+)
+
+// A figure is a chart with the text beside it.
+type figure struct {
+	Name, Help   string // above it; the name is that of a stage or of a group
+	Legend       []entry
+	Wide, Narrow template.HTML // Wide is empty if one chart serves all screens
+	Note         string        // below it
+}
+
+// draw draws a chart for screens and for phones. The text is for readers who do
+// not see it.
+func (f figure) draw(text string, chartFor func(chart.Format) *chart.Chart) figure {
+	f.Wide, f.Narrow = chartFor(wide).HTML(text), chartFor(narrow).HTML(text)
+	return f
+}
+
+// An entry explains a colour.
+type entry struct {
+	Ink  chart.Ink
+	Text string
+}

@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/regometer/regometer/cmd/regometer/internal/chart"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
@@ -21,21 +19,8 @@ import (
 // The limits of the lists on the page of a report.
 const (
 	maxGroups  = 100 // groups with the most time
-	maxMarks   = 9   // findings whose times are in charts
 	maxMembers = 20  // servers, and clients
-	maxCurves  = 6   // charts of groups
 )
-
-// enough is the number of decisions with a p99 that says something.
-const enough = 100
-
-type outcomes = [len(report.Group{}.Outcomes)]uint64
-
-// A view is a report that is written to a page.
-type view struct {
-	*report.Report
-	*Document
-}
 
 // Write writes the page of a report, which has at most a few megabytes. It does
 // not change the report. The error is that of w.
@@ -91,40 +76,6 @@ func (v view) writeFindings() {
 	}
 }
 
-// within reads the time of a finding. It returns false if the time is that of
-// the first or the last decision, or near it.
-func (v view) within(t string) (ns int64, ok bool) {
-	at, err := time.Parse(time.RFC3339Nano, t)
-	ns = at.UnixNano()
-	from, to := seconds(v.From), seconds(v.To)
-	return ns, err == nil && min(seconds(ns)-from, to-seconds(ns)) > (to-from)/100
-}
-
-// marks returns the times at which the first findings begin and end within the
-// log, with the numbers of the findings. If the path is not empty, it leaves
-// out findings about other paths.
-func (v view) marks(path string) (all []chart.Mark) {
-	for i, f := range v.Findings[:min(len(v.Findings), maxMarks)] {
-		if path != "" && f.Path != "" && f.Path != path {
-			continue
-		}
-		for _, t := range []string{f.From, f.To} {
-			if ns, ok := v.within(t); ok {
-				all = append(all, chart.Mark{At: seconds(ns), Label: strconv.Itoa(i + 1)})
-			}
-		}
-	}
-	return all
-}
-
-// marksNote explains the marks in charts over time.
-func (v view) marksNote() string {
-	if len(v.marks("")) == 0 {
-		return ""
-	}
-	return " Each numbered line is where the finding with this number begins or ends."
-}
-
 // writeFacts writes the key figures, and the outcomes of all decisions.
 func (v view) writeFacts() {
 	v.Title("Key figures")
@@ -142,20 +93,6 @@ func (v view) writeFacts() {
 	}
 	v.add(block{Facts: facts, Legend: v.shares()})
 }
-
-// shares returns the outcomes of all decisions with their shares and numbers.
-func (v view) shares() (all []entry) {
-	for o, n := range v.Total.Outcomes {
-		if n > 0 {
-			all = append(all, entry{inkOf(o), wordOf(o) + " " + text.Percent(report.Ratio(n, v.Total.Decisions)) + " (" + text.Count(n) + ")"})
-		}
-	}
-	return all
-}
-
-func inkOf(o int) chart.Ink { return chart.Ink(outcome.Outcome(o).String()) }
-
-func wordOf(o int) string { return report.OutcomeWord(outcome.Outcome(o)) }
 
 // newTable returns a table with these titles, then one for each outcome that the
 // log has, and more. The first n columns have names.
