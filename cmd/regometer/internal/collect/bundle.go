@@ -4,16 +4,14 @@
 package collect
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
-	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -147,54 +145,10 @@ func serverSource(client rest.Client, name string, b *opabundle.Source) *source 
 	return s
 }
 
-const (
-	// maxUnpacked limits a bundle after unpacking, in bytes.
-	maxUnpacked = 1 << 30
-	// maxRules limits the Rego files of a bundle, in bytes, with fileCost for
-	// each. In use, 1 MiB of rules needs 80 to 200 MiB of memory.
-	maxRules = 4 << 20
-	fileCost = 512
-)
-
-// readBundle adds the modules of a bundle. It keeps no data in memory, and does
-// not check signatures, because the rules only name paths.
-func readBundle(m modules, name string, from io.Reader) error {
-	unzip, err := gzip.NewReader(from)
-	if err != nil {
-		return fmt.Errorf("%s is not a bundle: %w", name, err)
+// withoutURL returns an error of a request without the URL, which may be secret.
+func withoutURL(err error) error {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		return outer.Err
 	}
-	unpacked := &io.LimitedReader{R: unzip, N: maxUnpacked}
-	files := tar.NewReader(unpacked)
-	for rest := int64(maxRules); ; {
-		header, err := files.Next()
-		switch {
-		case unpacked.N == 0:
-			return fmt.Errorf("%s has more than %d bytes after unpacking", name, maxUnpacked)
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("%s: %w", name, err)
-		case path.Base(header.Name) == "patch.json":
-			return fmt.Errorf("%s is a delta bundle, which has no rules: name a snapshot bundle", name)
-		case header.Typeflag != tar.TypeReg || path.Ext(header.Name) != ".rego":
-			continue
-		}
-		text, err := readAtMost(files, rest)
-		if err == nil {
-			err = m.parse(name+"/"+header.Name, text)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		rest -= int64(len(text)) + fileCost
-	}
-}
-
-// readAtMost reads a text of at most limit bytes.
-func readAtMost(from io.Reader, limit int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(from, limit+1))
-	if int64(len(text)) > limit {
-		err = errors.New("there are more than 4 MiB of rules: name the important paths in plugins.regometer.paths.allow of --config, and leave this source out")
-	}
-	return text, err
+	return err
 }

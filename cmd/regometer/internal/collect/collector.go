@@ -13,7 +13,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"log"
-	"log/slog"
 	"net/http"
 	"os"
 	"runtime"
@@ -27,43 +26,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/regometer/regometer/opa/plugin"
-)
-
-// Options configures a [Collector].
-type Options struct {
-	Config  []byte // the configuration of the plugin, as JSON
-	Version string // of Regometer, for regometer_build_info
-
-	// Forward, if not nil, gets each body.
-	Forward *Forward
-	// Token, if not nil, returns the bearer token that senders and scrapers
-	// must have.
-	Token func() string
-
-	Profiler Profiler // or nil
-
-	// MaxBody limits a body after unpacking, and MaxEvent an event, in bytes. 0
-	// stands for the default.
-	MaxBody, MaxEvent int64
-
-	Log *slog.Logger
-}
-
-// A Profiler gets events and serves a profile. Its metrics are among the
-// collector's.
-type Profiler interface {
-	http.Handler
-	prometheus.Collector
-	// Offer offers an event, whose memory is used again. It waits for nothing.
-	Offer(event []byte)
-	// Renew says that the policy has changed.
-	Renew()
-}
-
-// The default limits, in bytes.
-const (
-	DefaultBody  = 256 << 20
-	DefaultEvent = 16 << 20
 )
 
 const (
@@ -119,7 +81,7 @@ func New(o Options) (*Collector, error) {
 		c.timeout, o.Forward.took = o.Forward.timeout, newTook(registry)
 	}
 	c.repeated, _ = lru.New[[sha256.Size]byte, struct{}](remembered) // it fails only for sizes below 1
-	c.readers.New = func() any { return c.newReader() }
+	c.readers.New = func() any { return newReader(c.options, c.Counter) }
 	if o.Profiler != nil {
 		registry.MustRegister(o.Profiler)
 	}
@@ -189,12 +151,6 @@ func (c *Collector) authorized(r *http.Request) bool {
 	return isBearer && subtle.ConstantTimeCompare([]byte(token), []byte(c.options.Token())) == 1
 }
 
-// The requests of an OPA that are no uploads, as labels.
-const (
-	bundle = "bundle"
-	status = "status"
-)
-
 // other answers a request that is no upload.
 func (c *Collector) other(r *http.Request, kind string, ofOPA bool) *answer {
 	if ofOPA {
@@ -219,7 +175,7 @@ func (c *Collector) collect(w http.ResponseWriter, r *http.Request) *answer {
 	ctx, cancel := context.WithDeadline(r.Context(), begin.Add(c.timeout+patience))
 	defer cancel()
 
-	u, err := c.receive(r.WithContext(ctx))
+	u, err := receive(r.WithContext(ctx), &c.waiting)
 	switch {
 	case err != nil:
 		u.release()

@@ -773,7 +773,7 @@ func TestRedirects(t *testing.T) {
 func TestReaderKeepsLittle(t *testing.T) {
 	t.Parallel()
 	c := newCollector(Options{})
-	reader := c.newReader()
+	reader := newReader(c.options, c.Counter)
 	read := func(text string) {
 		t.Helper()
 		if err := reader.read(strings.NewReader(text), "", c.options); err != nil {

@@ -4,17 +4,25 @@
 package collect
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/util"
 )
 
 // fileSource returns a source of Rego files, folders and bundles. Their version
@@ -107,4 +115,98 @@ func forEachFile(paths []string, f func(name string, file *os.File) error) error
 		}
 	}
 	return nil
+}
+
+// A source is files, or a bundle of a server.
+type source struct {
+	name     string        // a label
+	min, max time.Duration // between two reads
+	// read returns the modules and their version. It returns no modules if they
+	// still have the given version, which is "" at first.
+	read func(ctx context.Context, version string) (m modules, now string, err error)
+	// open returns the content of a bundle and its version. It returns no content
+	// if the bundle still has the given version.
+	open func(ctx context.Context, version string) (content io.ReadCloser, now string, err error)
+
+	modules  modules
+	version  string
+	failures int    // since the last success
+	failure  string // of the last read, without numbers such as ports
+}
+
+// wait returns the time until the next read.
+func (s *source) wait() time.Duration {
+	if s.failures > 0 {
+		return util.DefaultBackoff(float64(time.Second), float64(s.max), s.failures)
+	}
+	return s.min + rand.N(s.max-s.min+1)
+}
+
+// modules are parts of a policy, by name. Sources have different names, unless
+// they have the same file.
+type modules map[string]*ast.Module
+
+// parse adds a module in Rego v1 or v0. It leaves annotations in comments,
+// because only new releases of OPA refuse wrong ones.
+func (m modules) parse(name string, text []byte) error {
+	module, err := ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV1})
+	if err != nil {
+		if old, second := ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV0}); second == nil {
+			module, err = old, nil
+		}
+	}
+	m[name] = module
+	return err
+}
+
+const (
+	// maxUnpacked limits a bundle after unpacking, in bytes.
+	maxUnpacked = 1 << 30
+	// maxRules limits the Rego files of a bundle, in bytes, with fileCost for
+	// each. In use, 1 MiB of rules needs 80 to 200 MiB of memory.
+	maxRules = 4 << 20
+	fileCost = 512
+)
+
+// readBundle adds the modules of a bundle. It keeps no data in memory, and does
+// not check signatures, because the rules only name paths.
+func readBundle(m modules, name string, from io.Reader) error {
+	unzip, err := gzip.NewReader(from)
+	if err != nil {
+		return fmt.Errorf("%s is not a bundle: %w", name, err)
+	}
+	unpacked := &io.LimitedReader{R: unzip, N: maxUnpacked}
+	files := tar.NewReader(unpacked)
+	for rest := int64(maxRules); ; {
+		header, err := files.Next()
+		switch {
+		case unpacked.N == 0:
+			return fmt.Errorf("%s has more than %d bytes after unpacking", name, maxUnpacked)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case path.Base(header.Name) == "patch.json":
+			return fmt.Errorf("%s is a delta bundle, which has no rules: name a snapshot bundle", name)
+		case header.Typeflag != tar.TypeReg || path.Ext(header.Name) != ".rego":
+			continue
+		}
+		text, err := readAtMost(files, rest)
+		if err == nil {
+			err = m.parse(name+"/"+header.Name, text)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		rest -= int64(len(text)) + fileCost
+	}
+}
+
+// readAtMost reads a text of at most limit bytes.
+func readAtMost(from io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if int64(len(text)) > limit {
+		err = errors.New("there are more than 4 MiB of rules: name the important paths in plugins.regometer.paths.allow of --config, and leave this source out")
+	}
+	return text, err
 }

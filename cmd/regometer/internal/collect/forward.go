@@ -189,11 +189,3 @@ func (f *Forward) ask(request *http.Request, a *answer) error {
 	a.status, a.header, a.text = response.StatusCode, response.Header, string(text)
 	return err
 }
-
-// withoutURL returns an error of a request without the URL, which may be secret.
-func withoutURL(err error) error {
-	if outer, ok := errors.AsType[*url.Error](err); ok {
-		return outer.Err
-	}
-	return err
-}

@@ -101,3 +101,9 @@ func (m *metrics) active() float64 {
 func (m *metrics) sweep(now time.Time) {
 	maps.DeleteFunc(m.servers, func(_ string, last time.Time) bool { return now.Sub(last) > silence })
 }
+
+// The requests of an OPA that are no uploads, as labels.
+const (
+	bundle = "bundle"
+	status = "status"
+)

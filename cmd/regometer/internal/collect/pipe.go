@@ -10,7 +10,7 @@ import (
 
 // ReadPipe counts the decisions of a pipe until it ends.
 func (c *Collector) ReadPipe(from io.Reader) error {
-	b := c.newReader()
+	b := newReader(c.options, c.Counter)
 	b.begin()
 	have := 0 // bytes of the buffer that are not read yet
 	for {

@@ -6,16 +6,13 @@ package collect
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"math/rand/v2"
 	"regexp"
 	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/config"
-	"github.com/open-policy-agent/opa/v1/util"
 )
 
 // A Policy gives labels to the paths of rules. The rules of all its sources are
@@ -24,23 +21,6 @@ type Policy struct {
 	collector *Collector
 	sources   []*source
 	mu        sync.Mutex // protects the sources' modules
-}
-
-// A source is files, or a bundle of a server.
-type source struct {
-	name     string        // a label
-	min, max time.Duration // between two reads
-	// read returns the modules and their version. It returns no modules if they
-	// still have the given version, which is "" at first.
-	read func(ctx context.Context, version string) (m modules, now string, err error)
-	// open returns the content of a bundle and its version. It returns no content
-	// if the bundle still has the given version.
-	open func(ctx context.Context, version string) (content io.ReadCloser, now string, err error)
-
-	modules  modules
-	version  string
-	failures int    // since the last success
-	failure  string // of the last read, without numbers such as ports
 }
 
 // NewPolicy returns a policy of files, and of the bundles in a configuration of
@@ -81,14 +61,6 @@ func (p *Policy) Follow(ctx context.Context) {
 			}
 		}()
 	}
-}
-
-// wait returns the time until the next read.
-func (s *source) wait() time.Duration {
-	if s.failures > 0 {
-		return util.DefaultBackoff(float64(time.Second), float64(s.max), s.failures)
-	}
-	return s.min + rand.N(s.max-s.min+1)
 }
 
 var number = regexp.MustCompile(`\d+`)
@@ -139,21 +111,4 @@ func (p *Policy) read(ctx context.Context, s *source) error {
 		profiler.Renew()
 	}
 	return nil
-}
-
-// modules are parts of a policy, by name. Sources have different names, unless
-// they have the same file.
-type modules map[string]*ast.Module
-
-// parse adds a module in Rego v1 or v0. It leaves annotations in comments,
-// because only new releases of OPA refuse wrong ones.
-func (m modules) parse(name string, text []byte) error {
-	module, err := ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV1})
-	if err != nil {
-		if old, second := ast.ParseModuleWithOpts(name, string(text), ast.ParserOptions{RegoVersion: ast.RegoV0}); second == nil {
-			module, err = old, nil
-		}
-	}
-	m[name] = module
-	return err
 }

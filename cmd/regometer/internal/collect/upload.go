@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 )
 
 const (
@@ -32,14 +33,14 @@ var (
 type upload struct {
 	*http.Request
 	text []byte
-	held int64 // bytes of the collector's room
+	held int64 // bytes of the room for all
 
-	collector *Collector
+	waiting *atomic.Int64 // held by all uploads
 }
 
 // receive reads a body. The caller must release it.
-func (c *Collector) receive(r *http.Request) (*upload, error) {
-	u := &upload{Request: r, collector: c}
+func receive(r *http.Request, waiting *atomic.Int64) (*upload, error) {
+	u := &upload{Request: r, waiting: waiting}
 	limit := maxWaiting - perBody
 	if r.ContentLength >= int64(limit) {
 		return u, errLarge
@@ -71,8 +72,8 @@ func (c *Collector) receive(r *http.Request) (*upload, error) {
 
 // hold reports whether there is room for more bytes of a body that waits.
 func (u *upload) hold(bytes int) bool {
-	if u.collector.waiting.Add(int64(bytes)) > maxWaiting {
-		u.collector.waiting.Add(-int64(bytes))
+	if u.waiting.Add(int64(bytes)) > maxWaiting {
+		u.waiting.Add(-int64(bytes))
 		return false
 	}
 	u.held += int64(bytes)
@@ -80,7 +81,7 @@ func (u *upload) hold(bytes int) bool {
 }
 
 // release gives the room back.
-func (u *upload) release() { u.collector.waiting.Add(-u.held) }
+func (u *upload) release() { u.waiting.Add(-u.held) }
 
 // isStatus reports whether a body is a status update of OPA, which is one JSON
 // object, and not packed.
