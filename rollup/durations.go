@@ -17,26 +17,26 @@ type durations struct {
 }
 
 // of returns the histogram. It makes the histogram if there is none.
-func (d *durations) of(r *Rollup) *exphist.Histogram {
+func (d *durations) of(o *Options) *exphist.Histogram {
 	if d.histogram == nil {
-		d.histogram = exphist.New(r.options.layout())
+		d.histogram = exphist.New(o.layout())
 	}
 	return d.histogram
 }
 
 // record adds a duration. The contained stages took the covered part of it.
-func (d *durations) record(r *Rollup, ns, covered int64) {
-	d.of(r).Record(ns)
+func (d *durations) record(o *Options, ns, covered int64) {
+	d.of(o).Record(ns)
 	d.covered += uint64(covered)
 }
 
 // merge adds the durations of a snapshot.
-func (d *durations) merge(r *Rollup, t *StageTotal) {
+func (d *durations) merge(o *Options, t *StageTotal) {
 	if countDurations(t) == 0 {
 		return
 	}
 	d.covered += sumMinus(&t.Histogram, t.Self)
-	if err := d.of(r).Merge(&t.Histogram); err != nil {
+	if err := d.of(o).Merge(&t.Histogram); err != nil {
 		panic(err) // Rollup.Merge has checked the layout
 	}
 }
@@ -63,3 +63,6 @@ func sumMinus(h *exphist.Snapshot, n uint64) uint64 {
 		return lo
 	}
 }
+
+// countDurations returns the number of durations, including negative ones.
+func countDurations(t *StageTotal) uint64 { return t.Histogram.Count() + t.Histogram.Negatives() }

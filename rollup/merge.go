@@ -41,7 +41,7 @@ func (r *Rollup) Merge(s *Snapshot) error {
 		for j := range p.Stages {
 			t := &p.Stages[j]
 			if at := slices.Index(r.options.PathStages, t.Stage); at >= 0 {
-				row.byStage[at].merge(r, t)
+				row.byStage[at].merge(&r.options, t)
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (r *Rollup) Merge(s *Snapshot) error {
 		t := &s.Stages[i]
 		m := r.metrics.find(stages.KeyOf(stages.Timer, t.Stage))
 		timers, to := countDurations(t), &r.stages[m.Column]
-		to.merge(r, t)
+		to.merge(&r.options, t)
 		for cause, n := range t.unfinished {
 			to.unfinished[cause] += n
 			timers += n
@@ -71,9 +71,6 @@ func (r *Rollup) Merge(s *Snapshot) error {
 	r.overflow.add(&s.Overflow)
 	return nil
 }
-
-// countDurations returns the number of durations, including negative ones.
-func countDurations(t *StageTotal) uint64 { return t.Histogram.Count() + t.Histogram.Negatives() }
 
 // Rebound replaces the explicit bounds of all histograms by valid ones. The counts by the new
 // bounds begin at 0, because earlier durations cannot be counted again. Nothing

@@ -5,6 +5,7 @@ package rollup
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/regometer/regometer/internal/stages"
@@ -42,6 +43,14 @@ type stage struct {
 type counter struct {
 	seen  bool
 	total uint64
+}
+
+// row holds the outcomes of a path, and the durations of each stage that is
+// kept by path.
+type row struct {
+	label    string
+	outcomes [outcomes]uint64
+	byStage  []durations // by index in Options.PathStages
 }
 
 // New returns an empty rollup. It fails if an option is invalid. The error
@@ -136,9 +145,9 @@ func (r *Rollup) Add(d Decision) {
 		case v.Value == 0:
 			r.stages[m.Column].unfinished[causeOf(m, &d)]++
 		default:
-			r.stages[m.Column].record(r, v.Value, v.Covered)
+			r.stages[m.Column].record(&r.options, v.Value, v.Covered)
 			if m.PathIndex >= 0 {
-				row.byStage[m.PathIndex].record(r, v.Value, v.CoveredOfPath)
+				row.byStage[m.PathIndex].record(&r.options, v.Value, v.CoveredOfPath)
 			}
 		}
 	}
@@ -156,4 +165,36 @@ func (r *Rollup) indexOfCode(code string) int {
 		return at
 	}
 	return last
+}
+
+// rowOf returns the row of a valid path, and makes it if there is room.
+// Otherwise it returns the row of path Other and false. The caller holds the
+// lock.
+func (r *Rollup) rowOf(path string) (_ *row, fits bool) {
+	if row := r.byLabel[path]; row != nil {
+		return row, true
+	}
+	if len(path) > stages.MaxName || len(r.rows) > r.options.Paths {
+		return r.rows[0], false
+	}
+	return r.addRow(path), true
+}
+
+// addRow makes the row of a path. The caller holds the lock.
+func (r *Rollup) addRow(path string) *row {
+	row := &row{label: strings.Clone(path), byStage: make([]durations, len(r.options.PathStages))}
+	r.byLabel[row.label] = row
+	r.rows = append(r.rows, row)
+	return row
+}
+
+func causeOf(m *stages.Metric, d *Decision) int {
+	switch {
+	case (d.Query || d.Path == outcome.Query) && m.Name == "server_handler":
+		return causeQuery
+	case d.Outcome == outcome.Failed || d.Outcome == outcome.Cancelled:
+		return causeFailed
+	default:
+		return causeUnknown
+	}
 }
