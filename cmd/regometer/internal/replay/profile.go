@@ -211,7 +211,6 @@ func (p *Profile) pprof() *profile.Profile {
 			s, id := sourceOf(l.rule), uint64(len(locations)+1)
 			f := &profile.Function{ID: id, Name: s.Name, SystemName: s.Name, Filename: s.File, StartLine: int64(s.Line)}
 			locations[l] = &profile.Location{ID: id, Line: []profile.Line{{Function: f, Line: int64(l.row)}}}
-			out.Function, out.Location = append(out.Function, f), append(out.Location, locations[l])
 		}
 		return locations[l]
 	}

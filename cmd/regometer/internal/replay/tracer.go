@@ -31,7 +31,6 @@ type tracer struct {
 	at        *line         // where the evaluator works; the clock is read only if it changes
 	lines     []*line       // where each query of the evaluation is, such as the body of a rule or a comprehension
 	worked    []*line       // where the evaluator has worked
-	reached   []*meter
 }
 
 // maxFrames limits the ways to rules. Beyond it, rules have one way each.
@@ -63,7 +62,7 @@ type line struct {
 type meter struct {
 	evaluated float64
 	spans     *exphist.Histogram
-	took      float64 // ns of the evaluation, or 0 if it has not reached the rule
+	took      float64 // ns of the evaluation
 }
 
 func newTracer(p *Policy) *tracer {
@@ -178,17 +177,18 @@ func (t *tracer) end(traced, plain time.Duration) {
 		l.time += took * t.decisions
 		l.traced = 0
 		for f := l.frame; f.rule != nil; f = f.from.frame {
-			if f.took == 0 {
-				t.reached = append(t.reached, f.meter)
-			}
 			f.took += took
 		}
 	}
-	for _, m := range t.reached {
-		m.spans.Record(int64(m.took))
-		m.took = 0
+	for _, l := range t.worked {
+		for f := l.frame; f.rule != nil; f = f.from.frame {
+			if f.took > 0 { // else it has been recorded
+				f.spans.Record(int64(f.took))
+				f.took = 0
+			}
+		}
 	}
-	t.worked, t.reached = t.worked[:0], t.reached[:0]
+	t.worked = t.worked[:0]
 }
 
 // line returns a line of a frame.
