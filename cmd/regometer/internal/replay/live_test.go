@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,11 +30,18 @@ import (
 
 const livePolicy = "REGOMETER_TEST_LIVE"
 
-// TestLiveProcess is the process of TestLive.
+// TestLiveProcess is the process of TestLive, and that of TestYield.
 func TestLiveProcess(t *testing.T) {
 	dir := os.Getenv(livePolicy)
 	if dir == "" {
 		t.Skip("it runs in TestLive")
+	}
+	if dir == "yield" {
+		yield()
+		for _, thread := range must(filepath.Glob("/proc/self/task/*/stat")) {
+			fmt.Println("nice", strings.Fields(string(must(os.ReadFile(thread))))[18])
+		}
+		os.Exit(0)
 	}
 	if err := Serve(context.Background(), []string{dir}, config.Config{}, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -159,6 +168,18 @@ func TestLive(t *testing.T) {
 	until(t, "an evaluation has no limit of memory or time", func() bool { return log.has("MiB of memory") || count("not-repeatable") == 1 })
 	cancel()
 	<-ended
+}
+
+// All threads of the process have the lowest priority.
+func TestYield(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have no files about threads")
+	}
+	t.Setenv(livePolicy, "yield")
+	out := string(must(exec.Command(os.Args[0], "-test.run=^TestLiveProcess$").Output()))
+	if n := strings.Count(out, "nice "); n < 2 || n != strings.Count(out, "nice 19\n") {
+		t.Errorf("the threads have\n%s", out)
+	}
 }
 
 // A process that ends after a long rest starts again soon.

@@ -197,6 +197,18 @@ func TestEnvoy(t *testing.T) {
 	}
 }
 
+// An evaluator keeps some compiled queries, of the many that clients may ask.
+func TestManyQueries(t *testing.T) {
+	t.Parallel()
+	e := newEvaluator(loaded(lay(t, "p.rego", "package p\nx[n] := n if n := input.n")), time.Minute)
+	for i := range 2*maxPrepared + 1 {
+		a := e.evaluate(t.Context(), of(fmt.Sprint("p/x/", i)), ast.MustParseTerm(fmt.Sprintf(`{"n": %d}`, i)).Value)
+		if string(a.result) != fmt.Sprint(i) || len(e.queries) > maxPrepared {
+			t.Fatalf("the result of query %d is %s, and %d are kept", i, a.result, len(e.queries))
+		}
+	}
+}
+
 // Each decision that cannot be compared has its reason, and each change its kind.
 func TestReasons(t *testing.T) {
 	t.Parallel()
