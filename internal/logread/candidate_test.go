@@ -57,7 +57,7 @@ func TestFlattened(t *testing.T) {
 	const outcomes, evil = "p allowed 5", `{"decision_id":"e","path":"evil","metrics":{}}`
 	checkAnswers(t, `{"decision_id":"d","path":"p",%s}`, "%s", map[string]string{
 		`"result":true,"metrics.timer_a_ns":5`: outcomes, `"result":"true","metrics_timer_a_ns":"5"`: outcomes, `"result.allow":true,"metrics.timer_a_ns":5`: outcomes,
-		`"result_allow":"true","metrics.timer_a_ns":5,"metrics.counter_b":null,"metrics.counter_c":""`: outcomes, `"result.response.allowed":true,"metrics":{"timer_a_ns":5}`: outcomes,
+		`"result_allow":"true","metrics.timer_a_ns":5,"metrics.counter_b":null,"metrics.counter_c":""`: outcomes, `"result.response.allowed":true,"metrics":{"timer_a_ns":5}`: outcomes, `"result.response.allowed":true,"result.response.uid":"x","metrics":{"timer_a_ns":5}`: outcomes,
 		`"result":"true","metrics":"{\"timer_a_ns\":5}"`: outcomes, `"result":"{\"allow\":true}","labels":"{}","metrics_timer_a_ns":5`: outcomes, `"result":true,"result_code":0,"metrics.timer_a_ns":5`: outcomes,
 		`"error.code":"eval_conflict_error","metrics.timer_a_ns":5`: "p error 5", `"error_message":"","result":"false","metrics.timer_a_ns":5`: "p denied 5", `"error":"","result":"false","metrics.timer_a_ns":5`: "p denied 5",
 		`"result":"yes","metrics.timer_a_ns":5`: "p result 5", `"erased":"[\"/result\"]","result":"true","metrics.timer_a_ns":5`: "p hidden 5", `"result":"true","labels":"{"`: "p allowed; no_metrics at 1",

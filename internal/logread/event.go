@@ -71,26 +71,30 @@ func (e *Event) EachLabel(f func(name, value []byte)) {
 	eachField(e.Labels, func(key, value []byte) { f(Meaning(key), textOf(value)) })
 }
 
-// Field returns the value of a member of a JSON object, or of an element of a
-// list by its index, as it is in the text, or nil.
-func Field(text []byte, name string) (value []byte) {
-	value = fieldIn(text, name)
+// Field returns the value at the names of members of JSON objects, or at the
+// indexes of elements of lists, from the outside inwards, as it is in the text,
+// or nil.
+func Field(text []byte, names ...string) (value []byte) {
+	for _, name := range names {
+		text = fieldIn(text, name)
+	}
+	return text
+}
+
+// fieldIn returns the value of a member of an object, or of an element of a list
+// by its index, or nil.
+func fieldIn(text []byte, name string) (value []byte) {
+	eachField(text, func(key, v []byte) {
+		if string(Meaning(key)) == name {
+			value = v
+		}
+	})
 	i := 0
 	EachElement(text, func(v []byte) {
 		if strconv.Itoa(i) == name {
 			value = v
 		}
 		i++
-	})
-	return value
-}
-
-// fieldIn returns the value of a member of an object, or nil for other texts.
-func fieldIn(text []byte, name string) (value []byte) {
-	eachField(text, func(key, v []byte) {
-		if string(Meaning(key)) == name {
-			value = v
-		}
 	})
 	return value
 }

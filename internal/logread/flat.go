@@ -6,6 +6,7 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -124,7 +125,7 @@ func appendNested(dst, object []byte, present uint32) []byte {
 		m := &members[head]
 		switch heads[head].field {
 		case fieldResult:
-			*m = appendPath(*m, rest, jsonOf(fieldResult, value))
+			*m = appendMember(*m, rest, jsonOf(fieldResult, value))
 		case fieldBundles: // whose names may have a point
 			if at := bytes.LastIndexAny(rest, "._"); at > 0 {
 				*m = appendMember(*m, rest[:at], slices.Concat([]byte(`{"`), rest[at+1:], []byte(`":`), value, []byte(`}`)))
@@ -134,6 +135,9 @@ func appendNested(dst, object []byte, present uint32) []byte {
 		}
 	})
 	for i, m := range members {
+		if heads[i].field == fieldResult {
+			m = nest(m)
+		}
 		if m != nil {
 			dst = appendObject(dst, []byte(heads[i].name), m)
 		}
@@ -170,13 +174,21 @@ func appendObject(dst, name, members []byte) []byte {
 	return appendMember(dst, name, slices.Concat([]byte{'{'}, bytes.TrimSuffix(members, []byte{','}), []byte{'}'}))
 }
 
-// appendPath appends a member of a member, as in response.allowed. A member that
-// is there several times is one that has several.
-func appendPath(dst, path, value []byte) []byte {
-	if outer, rest, ok := bytes.Cut(path, []byte{'.'}); ok {
-		return appendObject(dst, outer, appendPath(nil, rest, value))
+// nest puts members with the same name before a point, as in response.allowed,
+// into an object.
+func nest(members []byte) (nested []byte) {
+	objects := map[string][]byte{}
+	eachField(slices.Concat([]byte{'{'}, members), func(key, value []byte) {
+		if outer, name, isFlat := bytes.Cut(key[1:len(key)-1], []byte{'.'}); isFlat {
+			objects[string(outer)] = appendMember(objects[string(outer)], name, value)
+		} else {
+			nested = appendMember(nested, outer, value)
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		nested = appendObject(nested, []byte(name), nest(objects[name]))
 	}
-	return appendMember(dst, path, value)
+	return nested
 }
 
 // jsonOf returns the value of a field in a flattened event. The JSON of what is

@@ -89,14 +89,10 @@ func (p *parser) judged(path, text []byte) (o outcome.Outcome, code string) {
 func outcomeOf(verdict *verdicts.Verdict, text []byte) outcome.Outcome {
 	isPlain := bytes.IndexByte(text, '\\') < 0
 	return verdict.Judge(func(names []string) any {
-		found := text
-		for _, name := range names {
-			if isPlain && !bytes.Contains(found, []byte(name)) { // most often
-				return nil
-			}
-			found = fieldIn(found, name)
+		if isPlain && len(names) > 0 && !bytes.Contains(text, []byte(names[0])) { // most often
+			return nil
 		}
-		return meaning(found)
+		return meaning(Field(text, names...))
 	})
 }
 
@@ -135,9 +131,8 @@ func (p *parser) hides(isOne func(pointer string) bool) (hides bool) {
 // code, as the plugin does. On the console, errors are strings. Of a list, the
 // first error counts.
 func failure(text []byte) (_ outcome.Outcome, code string) {
-	for depth := 0; len(text) > 0 && text[0] == '[' && depth < 3; depth++ {
-		text = text[skipSpace(text, 1):]
-		text = text[:max(0, valueEnd(text, 0, false))]
+	for depth := 0; hasPrefix(text, "[") && depth < 3; depth++ {
+		text = fieldIn(text, "0")
 	}
 	message := textOf(text)
 	code = codeOf(string(message))

@@ -98,14 +98,11 @@ func skipBlanks(text []byte, i int) int {
 
 func isBlank(c byte) bool { return c <= ' ' && (c == ' ' || c == '\t' || c == '\r') }
 
-// joinLines puts a JSON value on one line, and returns the number of lines that
-// ended in it.
-func joinLines(value []byte) (lines int) {
+// joinLines puts a JSON value on one line.
+func joinLines(value []byte) {
 	for i := lineEnd(value, 0); i < len(value); i = lineEnd(value, i) {
 		value[i] = ' '
-		lines++
 	}
-	return lines
 }
 
 // stringEnd returns the index behind the string that begins at i, or -1 if it

@@ -320,9 +320,7 @@ func (s *source) object(text []byte, all bool) (length int) {
 	s.scanner.reset()
 	switch {
 	case st == done:
-		lines := joinLines(text[:length])
-		p.parse(text[:length])
-		s.parsed(text[:length], lines)
+		s.readMade(text[:length], text[:length])
 		return length
 	case st == broken:
 		s.breakOff(InvalidJSON, text, length)

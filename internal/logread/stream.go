@@ -109,7 +109,7 @@ func (f *finder) feed(s *source, text []byte, whole bool) {
 	switch {
 	case waits && len(f.waiting) == maxWaiting && at < 0:
 		s.read(s.backlog, true)
-	case waits && at < 0:
+	case waits && at < 0: // behind the streams around it
 		f.waiting = append(f.waiting, s)
 	case !waits && at >= 0:
 		f.waiting = slices.Delete(f.waiting, at, at+1)

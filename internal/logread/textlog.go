@@ -50,11 +50,12 @@ func (s *source) textLog(text []byte, all bool) (n int) {
 	return len(lines)
 }
 
-// readMade reads an object that stands for lines.
+// readMade reads an object that stands for lines, or is them.
 func (s *source) readMade(object, lines []byte) {
+	n := bytes.Count(lines, newline)
 	joinLines(object)
 	s.reader.finder.parsers[s.nesting].parse(object)
-	s.parsed(object, bytes.Count(lines, newline))
+	s.parsed(object, n)
 }
 
 // textObject returns the JSON object that a line in the text format stands for.

@@ -101,7 +101,7 @@ func (w *worker) find(ctx context.Context, d *decision) (f finding) {
 		input, err = ast.ValueFromReader(bytes.NewReader(d.Input))
 	}
 	switch {
-	case bytes.Contains(d.Text, compile) && bytes.Contains(logread.Field(logread.Field(d.Text, "custom"), "type"), compile):
+	case bytes.Contains(d.Text, compile) && bytes.Contains(logread.Field(d.Text, "custom", "type"), compile):
 		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
 	case err != nil:
 		return finding{verdict: notRepeatable, kind: noJSON}

@@ -139,10 +139,7 @@ func fieldKeys(root, field string, document func(*logread.Event) []byte) (keyFun
 		case isErased:
 			return append(keys, erasedKey)
 		}
-		value := document(e)
-		for _, name := range names {
-			value = logread.Field(value, name)
-		}
+		value := logread.Field(document(e), names...)
 		switch {
 		case value == nil:
 			return append(keys, noKey)
