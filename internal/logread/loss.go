@@ -58,7 +58,7 @@ func (f *finder) noteLoss(p *parser, text []byte) {
 			n, _ = digits(found[1], 0)
 		}
 		f.loss = id
-		f.reader.options.Loss(l.kind, n, p.findTime(f.times), f.record.line)
+		f.reader.options.Loss(l.kind, n, p.findTime(f.times), f.source.line())
 	}
 }
 

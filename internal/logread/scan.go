@@ -32,8 +32,6 @@ const (
 	isValue = 'v'
 )
 
-func (s *scanner) reset() { *s = scanner{ends: s.ends[:0]} }
-
 // scan goes on at pos. The text begins with the value, and includes the text of
 // earlier calls. If the value is done, pos is behind it.
 func (s *scanner) scan(text []byte) status {

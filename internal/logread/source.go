@@ -26,6 +26,9 @@ type source struct {
 	last    int64    // the last line of the file that belongs to it
 	times   [][]byte // around that line
 
+	record  []byte // the value that is read
+	speaker []byte // see appendSpeaker; nil until it is known
+
 	lineState
 	depth    int  // the brackets that are open around the next value
 	comma    bool // a comma must come before the next element
@@ -317,7 +320,7 @@ func (s *source) object(text []byte, all bool) (length int) {
 		return -1
 	}
 	length = s.scanner.pos
-	s.scanner.reset()
+	s.scanner = scanner{ends: s.scanner.ends[:0]}
 	switch {
 	case st == done:
 		s.readMade(text[:length], text[:length])

@@ -63,10 +63,11 @@ func (f *finder) give(name, text []byte, whole bool, n nesting) {
 
 // streamName returns the name of the stream of a text: see give.
 func (f *finder) streamName(name []byte) []byte {
-	if f.record.speaker == nil { // once, since a record may have many members
-		f.record.speaker = appendSpeaker([]byte{}, f.record.text, 3)
+	s := f.source
+	if s.speaker == nil { // once, since a record may have many members
+		s.speaker = appendSpeaker([]byte{}, s.record, 3)
 	}
-	f.name = append(append(append(append(f.name[:0], f.record.stream...), 0), f.record.speaker...), name...)
+	f.name = append(append(append(append(f.name[:0], s.name...), 0), s.speaker...), name...)
 	return f.name
 }
 
@@ -95,11 +96,11 @@ func (f *finder) feed(s *source, text []byte, whole bool) {
 	}
 	for line := range bytes.Lines(s.backlog[from:]) {
 		if !s.open {
-			s.started = append(s.started, f.record.line)
+			s.started = append(s.started, f.source.line())
 		}
 		s.open = line[len(line)-1] != '\n'
 	}
-	if s.last = f.record.line; !s.open || len(s.backlog) >= s.reader.options.MaxLength {
+	if s.last = f.source.line(); !s.open || len(s.backlog) >= s.reader.options.MaxLength {
 		s.backlog = append(s.backlog[:0], s.backlog[s.read(s.backlog, false):]...)
 	}
 	at, waits := slices.Index(f.waiting, s), s.waits()

@@ -32,7 +32,7 @@ type finder struct {
 	// dealt with.
 	parsers *[maxNesting + 2]parser // the last one is for candidates
 
-	record  record
+	source  *source   // of the record that is read, or nil
 	taken   int       // counts events, what is broken, and texts for streams
 	waiting []*source // streams that wait for more
 	name    []byte    // of the last stream
@@ -44,14 +44,6 @@ type finder struct {
 	several    bool
 	candidates []candidate
 	inEvent    bool // the value that is read is in an event, and may be a copy of it
-}
-
-// record is a value that is searched for events.
-type record struct {
-	text    []byte
-	line    int64
-	stream  string // the name of the source
-	speaker []byte // see appendSpeaker; nil until it is known
 }
 
 // take takes an object of a source that its parser has parsed, or another value,
@@ -69,13 +61,13 @@ func (f *finder) take(s *source, text []byte) bool {
 // withRecord reads a record, which may be within another one, and reports
 // whether anything in it was of interest.
 func (f *finder) withRecord(s *source, text []byte, read func()) (taken bool) {
-	outer, times, before := f.record, len(f.times), f.taken
-	f.record = record{text: text, line: s.line(), stream: s.name}
-	if outer.text == nil {
+	outer, times, before := f.source, len(f.times), f.taken
+	f.source, s.record, s.speaker = s, text, nil
+	if outer == nil {
 		f.loss = 0
 	}
 	read()
-	f.record, f.times = outer, f.times[:times]
+	f.source, f.times = outer, f.times[:times]
 	return f.taken > before
 }
 
@@ -163,7 +155,7 @@ func (f *finder) readWhole(text []byte, n nesting) bool {
 // problem notes a problem of the record.
 func (f *finder) problem(kind Problem) {
 	f.taken++
-	f.reader.options.Problem(kind, f.record.line)
+	f.source.problem(kind)
 }
 
 // readObject looks for events in the object that the parser of n has parsed.
@@ -228,9 +220,9 @@ func (p *parser) name(m *member) []byte { return p.json[m.at:valueEnd(p.json, in
 func (f *finder) found(n nesting, text []byte) {
 	p := &f.parsers[n]
 	if f.taken++; f.several {
-		f.candidates = append(f.candidates, candidate{identify(p), p.richness(n), bytes.Clone(text), copyAll(f.times), f.record.line})
+		f.candidates = append(f.candidates, candidate{identify(p), p.richness(n), bytes.Clone(text), copyAll(f.times), f.source.line()})
 	} else {
-		f.reader.deliver(p, text, f.record.line, f.times)
+		f.reader.deliver(p, text, f.source.line(), f.times)
 	}
 }
 
