@@ -86,19 +86,18 @@ func isFlat(name []byte) bool {
 	return head >= 0 || outerOf(name) != nil
 }
 
-// appendNested appends the event that a flattened object stands for. present has
-// the fields of the object, which go before flattened members.
-func appendNested(dst, object []byte, present uint32) []byte {
+// appendNested appends the event that a flattened object stands for, which p has
+// parsed. Its fields go before flattened members.
+func (p *parser) appendNested(dst, object []byte) []byte {
 	var outer []byte
-	hasMetrics, hasLists := false, false
-	eachField(object, func(key, value []byte) {
+	hasMetrics, hasLists := false, p.begins(fieldDecisionID, '[')
+	eachField(object, func(key, _ []byte) {
 		name := key[1 : len(key)-1]
 		if o := outerOf(name); o != nil && outer == nil {
 			outer = o
 		}
 		head, _ := headOf(name, false)
 		hasMetrics = hasMetrics || head == 0
-		hasLists = hasLists || fieldOf(name) == fieldDecisionID && value[0] == '['
 	})
 	var inner []byte
 	var members [len(heads)][]byte
@@ -115,7 +114,7 @@ func appendNested(dst, object []byte, present uint32) []byte {
 			return
 		}
 		head, rest := headOf(name, hasMetrics)
-		if head < 0 || present>>heads[head].field&1 != 0 {
+		if head < 0 || p.has(heads[head].field) {
 			dst = appendMember(dst, name, objectIn(jsonOf(fieldOf(name), value)))
 			return
 		}
@@ -152,13 +151,12 @@ func appendNested(dst, object []byte, present uint32) []byte {
 // "fields" have each value. A result of one text more likely was a list, and the
 // pointers of a mask policy are one.
 func onlyElement(name, value []byte) []byte {
-	var elements [][]byte
-	EachElement(value, func(e []byte) { elements = append(elements, e) })
-	f := fieldOf(name)
-	if len(elements) != 1 || f == fieldErased || f == fieldMasked || elements[0][0] == '"' && bytes.HasPrefix(name, []byte("result")) {
+	first, f := fieldIn(value, "0"), fieldOf(name)
+	isList := value[0] != '[' || first == nil || fieldIn(value, "1") != nil
+	if isList || f == fieldErased || f == fieldMasked || first[0] == '"' && bytes.HasPrefix(name, []byte("result")) {
 		return value
 	}
-	return elements[0]
+	return first
 }
 
 // appendMember appends a member of an object, and a comma.

@@ -26,8 +26,8 @@ const otherLine = 1
 // keyLines are the keys of objects of one kind, by what they mean and by number,
 // with the keys that followed each of them.
 type keyLines struct {
-	start key // before the first key of an object
-	known map[string]*key
+	start key             // before the first key of an object
+	known map[string]*key // nil if all are forgotten
 	keys  []*key
 	lines []keyLine
 	found [mostFound]foundMember

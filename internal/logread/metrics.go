@@ -32,7 +32,7 @@ func (m *metrics) begin() {
 	m.measures, m.problems = m.measures[:0], m.problems[:0]
 	m.total, m.quoted = 0, false
 	if len(m.lines.known) > mostMetrics {
-		m.lines.reset()
+		m.lines.known = nil
 	}
 }
 

@@ -139,7 +139,7 @@ func (p *parser) parse(text []byte) (end int) {
 	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
 	p.hasFlat = p.seen>>fieldFlat&1 != 0
 	if p.flattened = end > 0 && (p.hasFlat || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
-		p.nested = appendNested(p.nested[:0], text[:end], p.present)
+		p.nested = p.appendNested(p.nested[:0], text[:end])
 		p.parseMembers(p.nested)
 	}
 	return end
@@ -163,6 +163,9 @@ func (p *parser) parseMembers(text []byte) (end int) {
 // the index behind it, or -1. If m is not nil, they are metrics.
 func (p *parser) walk(lines *keyLines, i int, m *metrics) (end int) {
 	text := p.json
+	if lines.known == nil {
+		lines.reset()
+	}
 	if i = skipBlanks(text, i+1); i < len(text) && text[i] == '}' {
 		return i + 1
 	}

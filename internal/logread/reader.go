@@ -86,7 +86,6 @@ func NewReader(o Options) *Reader {
 		p.judge, p.metrics.ask = judge, o.Metric
 	}
 	r.Reset()
-	r.Forget()
 	return r
 }
 
@@ -98,8 +97,8 @@ func (r *Reader) Reset() {
 	for i := range r.finder.parsers {
 		p := &r.finder.parsers[i]
 		p.json, p.decoded, p.nested, p.members, p.present = nil, nil, nil, nil, 0
-		if known := p.lines.known; known == nil || len(known) == mostKeys { // many of them may be useless for the next file
-			p.lines.reset()
+		if len(p.lines.known) == mostKeys { // many of them may be useless for the next file
+			p.lines.known = nil
 		}
 	}
 }
@@ -108,7 +107,7 @@ func (r *Reader) Reset() {
 // call Forget, and must not use the numbers of its event afterwards.
 func (r *Reader) Forget() {
 	for i := range r.finder.parsers {
-		r.finder.parsers[i].metrics.lines.reset()
+		r.finder.parsers[i].metrics.lines.known = nil
 	}
 }
 

@@ -111,12 +111,17 @@ func stringEnd(text []byte, i int) (end int, plain bool) {
 	for i++; i < len(text); i++ {
 		if len(text)-i >= 8 {
 			word := binary.LittleEndian.Uint64(text[i:])
-			n := bits.TrailingZeros64(hasByte(word, '"')|hasByte(word, '\\')|hasByte(word, '\n')) / 8
-			plain = plain && bits.TrailingZeros64((word|(word-0x20*ones))&(0x80*ones))/8 >= n
-			if i += n; n == 8 {
-				i--
+			found := hasByte(word, '"') | hasByte(word, '\\')
+			if plain {
+				found |= (word | (word - 0x20*ones)) & (0x80 * ones)
+			} else {
+				found |= hasByte(word, '\n')
+			}
+			if found == 0 {
+				i += 7
 				continue
 			}
+			i += bits.TrailingZeros64(found) / 8
 		}
 		switch c := text[i]; {
 		case c == '"':

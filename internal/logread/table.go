@@ -129,7 +129,7 @@ func (t *table) objectOf(p *parser, cells [][]byte) []byte {
 	}
 	object = append(bytes.TrimSuffix(object, []byte{','}), '}')
 	p.parseMembers(object)
-	return appendNested(nil, object, p.present)
+	return p.appendNested(nil, object)
 }
 
 // plainValue returns the value in a cell as OPA writes it.
