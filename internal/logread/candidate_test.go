@@ -40,6 +40,7 @@ func TestCandidates(t *testing.T) {
 		`[` + full + `,` + full + `]`:                                                                                     "full allowed 1; full allowed 1", `{"a":[` + full + `,` + full + `]}`: "full allowed 1; full allowed 1",
 		`{"a":` + poor + `,"rows":[` + full + `,` + quoted(full) + `]}`:           "full allowed 1; full allowed 1", // one of them is a
 		`{"a":[` + poor + `],"b":[` + full + `]}`:                                 "full allowed 1",
+		`[1,` + quoted("[pod/opa-6f/opa] "+full) + `]`:                            "full allowed 1",
 		`[["x",` + quoted(full) + `,` + poor + `],[1,` + poor + `,` + full + `]]`: "full allowed 1; full allowed 1", // rows
 		`{"a":{"b":` + poor + `,"c":` + full + `},"d":` + poor + `}`:              "full allowed 1",
 		// An event does not contain others, and its data hold none.

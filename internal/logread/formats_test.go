@@ -64,6 +64,7 @@ func (s sample) formats() map[string]string {
 		return eachLine(prettyLines, func(l string) string { return waits(before, after) + before + quoted(l) + after + "a\"}}}\n" })
 	}
 	loki := `{"status":"success","data":{"resultType":"streams","result":[{"stream":{"app":"opa"},"values":[` + list(s.text(`["1767323045600000000",`, `]`)) + `]}],"stats":{}}}`
+	prettyLoki := `{"resultType":"streams","result":[{"stream":{},"values":[` + list(eachLine(prettyLines, func(l string) string { return `["1767323045600000000",` + quoted(strings.TrimSuffix(l, "\n")) + "]\n" })) + `]}]}`
 	hits := `{"took":3,"timed_out":false,"hits":{"total":{"value":4},"hits":[` + list(s.text(`{"_index":"opa","_id":"1","_source":{"message":`, `,"@timestamp":"`+at+`Z"}}`)) + `]}}`
 	otlp := `{"resourceLogs":[{"resource":{"attributes":[{"key":"k8s.pod.name","value":{"stringValue":"opa"}}]},"scopeLogs":[{"logRecords":[` +
 		list(s.text(`{"timeUnixNano":"1767323045600000000","body":{"stringValue":`, `}}`)) + `]}]}]}`
@@ -95,6 +96,7 @@ func (s sample) formats() map[string]string {
 		"logcli, default":            eachLine(s.ndjson(), prefixed(at+`Z {app="opa", pod="x"} `)),
 		"logfmt":                     s.text(`ts=`+at+`Z level=info msg=`, ` app=opa`),
 		"Loki, API":                  loki,
+		"Loki, API, pretty":          prettyLoki,
 		"OTLP":                       otlp,
 		"OTLP, key-value list": s.each(func(e string) string {
 			return `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":` + otlpValue(parsed(e)) + `}]}]}]}` + "\n"

@@ -58,7 +58,7 @@ const longestPrefix = 200
 var (
 	// These match the prefixes that do not begin with a time with a zone. A group
 	// is without a time.
-	namePrefix    = regexp.MustCompile(`^(?:\[[^ \]]+/[^ \]]*\] |[\w.-]+ *\| ?|[\w.]*-[\w.-]* [\w.-]+ )`)
+	namePrefix    = regexp.MustCompile(`^(?:\[[^ "\]]+/[^ "\]]*\] |[\w.-]+ *\| ?|[\w.]*-[\w.-]* [\w.-]+ )`)
 	processPrefix = regexp.MustCompile(`^(?:[^{"]* )?([^ {"]*\[\d+\]: )`)
 )
 
@@ -66,9 +66,11 @@ var (
 // zone, and a blank.
 func isTimePrefix(line []byte) bool {
 	const day, hour, end = len("2006-01-02"), len("2006-01-02T15"), len("2006-01-02T15:04:05")
+	if len(line) <= end || !isDigit(line[0]) || line[day] != 'T' || line[hour] != ':' || !isDigit(line[end-1]) {
+		return false
+	}
 	i := bytes.IndexByte(line[:min(len(line), 40)], ' ')
-	return i > end && isDigit(line[0]) && line[day] == 'T' && line[hour] == ':' && isDigit(line[end-1]) &&
-		(line[i-1] == 'Z' || bytes.ContainsAny(line[end:i], "+-"))
+	return i > end && (line[i-1] == 'Z' || bytes.ContainsAny(line[end:i], "+-"))
 }
 
 // maxTries limits the braces of a line that are tried as the beginning of an

@@ -298,6 +298,7 @@ func (s sample) containers() map[string]string {
 		"kubectl":                    eachLine(lines, prefixed("[pod/opa-6f/opa] ")),
 		"kubectl, pretty":            eachLine(prettyLines, prefixed("[pod/opa-6f/opa] ")),
 		"Splunk":                     s.wrap(`{"event":`, `,"time":1767323045.6,"host":"h"}`),
+		"CRI in docker":              eachLine(eachLine(lines, cri), docker),
 		"Fluent Bit in docker":       eachLine(s.text(`{"message":`, `}`), docker),
 		"array of Splunk's":          "[" + strings.ReplaceAll(strings.TrimSuffix(s.wrap(`{"event":`, `}`), "\n"), "\n", ",\n") + "]",
 	})

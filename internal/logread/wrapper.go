@@ -191,11 +191,10 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 	EachElement(value, func(e []byte) {
 		from := len(f.candidates)
 		f.loss = 0 // elements are different lines
-		if text := bytes.TrimPrefix(e, quote); len(f.times) == times && isDigit(text[0]) {
-			// A row may begin with its time.
+		switch text := bytes.TrimPrefix(e, quote); {
+		case len(f.times) == times && isDigit(text[0]) && !mayBegin(text): // a row may begin with its time
 			f.times = append(f.times, e)
-		}
-		if e[0] != '"' || mayBegin(e[1:]) || len(f.waiting) > 0 && !f.inEvent {
+		case e[0] != '"' || mayBegin(text) || len(f.waiting) > 0 && !f.inEvent:
 			f.readValue(e, name, n)
 		}
 		if isRow {
@@ -227,9 +226,9 @@ func (f *finder) found(n nesting, text []byte) {
 }
 
 // mayBegin reports whether a text may hold an event, begin one that goes on in
-// the records that follow, or be a line of logfmt.
+// the records that follow, be a line of logfmt, or a part of CRI's.
 func mayBegin(text []byte) bool {
-	return hasPrefix(text, "[") || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=")
+	return hasPrefix(text, "[") || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=") || isTimePrefix(text)
 }
 
 // An object or array of a wrapper that holds an event, the beginning of one, or
