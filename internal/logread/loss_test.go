@@ -58,15 +58,16 @@ func TestTimesOfLosses(t *testing.T) {
 	same := lossLine("Log upload failed.", `"plugin":"decision_logs"`)
 	for text, want := range map[string]string{
 		same: "upload_failed 1 at 1, 1767323045000000000",
-		strings.Replace(same, "msg", "message", 1):                                           "upload_failed 1 at 1, 1767323045000000000",
-		strings.Replace(strings.Replace(same, "msg", "message", 1), "decision_logs", "x", 1): "",
-		`{"level":"info","message":` + quoted(same) + "}":                                    "upload_failed 1 at 1, 1767323045000000000", // a wrapper
-		`{"level":"info","msg":` + quoted(same) + "}":                                        "",                                          // a policy prints it
-		eachLine("\n"+text, docker):                                                          "upload_failed 1 at 2, 1767323045600000000",
-		"[INFO] x\n  y = 1\n\n" + text:                                                       fmt.Sprintf("upload_failed 1 at 4, %d", int64(NoTime)),
-		`{"a":` + same + "}\n" + `{"a":` + same + "}":                                        "upload_failed 1 at 1, 1767323045000000000upload_failed 1 at 2, 1767323045000000000",
-		"[ERROR] Log upload failed.\n      plugin = \"decision_logs\"\n":                     "",
-		"[ERROR] Log upload failed.\n[ERROR] x\n  plugin = \"decision_logs\"\n":              "",
+		strings.Replace(same, "msg", "message", 1):                                                  "upload_failed 1 at 1, 1767323045000000000",
+		strings.Replace(strings.Replace(same, "msg", "message", 1), "decision_logs", "x", 1):        "",
+		`{"result":{"_raw":` + quoted("2026-01-02T03:04:05Z stderr F "+same) + `},"preview":false}`: "upload_failed 1 at 1, 1767323045000000000",
+		`{"level":"info","message":` + quoted(same) + "}":                                           "upload_failed 1 at 1, 1767323045000000000", // a wrapper
+		`{"level":"info","msg":` + quoted(same) + "}":                                               "",                                          // a policy prints it
+		eachLine("\n"+text, docker):                                                                 "upload_failed 1 at 2, 1767323045600000000",
+		"[INFO] x\n  y = 1\n\n" + text:                                                              fmt.Sprintf("upload_failed 1 at 4, %d", int64(NoTime)),
+		`{"a":` + same + "}\n" + `{"a":` + same + "}":                                               "upload_failed 1 at 1, 1767323045000000000upload_failed 1 at 2, 1767323045000000000",
+		"[ERROR] Log upload failed.\n      plugin = \"decision_logs\"\n":                            "",
+		"[ERROR] Log upload failed.\n[ERROR] x\n  plugin = \"decision_logs\"\n":                     "",
 		logfmtLine: "upload_failed 1 at 1, 1767323045000000000", eachLine(logfmtLine+"\n", docker): "upload_failed 1 at 1, 1767323045000000000",
 		`time="" level=error msg="a policy prints: Log upload failed.\" plugin=decision_logs" line="a.rego:3"`: "",
 		`time="" level=error msg="Log upload failed.\" plugin=decision_logs" line=x`:                           "",

@@ -236,7 +236,7 @@ func mayBegin(text []byte) bool {
 // event's members, the logger's name, escapes that may stand for them, or the
 // beginning of JSON in a string.
 var (
-	signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte(`"decision_logs"`), []byte(`\u`), []byte(`"{`), []byte(`"[`)}
+	signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte("decision_logs"), []byte(`\u`), []byte(`"{`), []byte(`"[`)}
 	names = signs[:3]
 )
 
