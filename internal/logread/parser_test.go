@@ -44,6 +44,10 @@ func TestBounds(t *testing.T) {
 	r.Read(append(many, "}\n"...))
 	most("streams of one line", len(r.finder.waiting), maxWaiting)
 	r.Reset()
+	r.Read([]byte(event1 + "\n"))
+	if l := &r.finder.parsers[0].lines; l.keys[l.lines[0][lineNext]].field != fieldLabels {
+		t.Errorf("keys of the last file keep those of this one from being known: %+v", l.keys)
+	}
 	long := strings.Repeat("x", maxLength/16)
 	for i := range 2 * patience {
 		r.Read(fmt.Appendf(nil, "[pod/%d/opa] {\n[pod/%d/opa] \"x\":\"%s\",\n", i, i, long))
@@ -53,19 +57,5 @@ func TestBounds(t *testing.T) {
 			pending += len(s.backlog)
 		}
 		most("bytes that wait", pending, maxLength+2*len(long))
-	}
-}
-
-// A file with many keys does not keep a reader from knowing those of the next.
-func TestResetForgets(t *testing.T) {
-	t.Parallel()
-	r := NewReader(new(collector).options())
-	for i := range 2 * mostKeys {
-		r.Read(fmt.Appendf(nil, "{\"key%d\":1}\n", i))
-	}
-	r.Reset()
-	r.Read([]byte(event1 + "\n"))
-	if l := &r.finder.parsers[0].lines; l.keys[l.lines[0][lineNext]].field != fieldLabels {
-		t.Errorf("%+v", l.keys)
 	}
 }

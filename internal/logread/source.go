@@ -389,14 +389,14 @@ func (s *source) breakOff(kind Problem, text []byte, length int) {
 }
 
 // parsed delivers or searches the object that the parser has parsed, in whose
-// text lines ended.
-func (s *source) parsed(object []byte, lines int) {
+// text lines ended. It reports whether anything in it was of interest.
+func (s *source) parsed(object []byte, lines int) (taken bool) {
 	f := &s.reader.finder
 	if p := &f.parsers[s.nesting]; s.isFile() && p.isEvent() && len(f.waiting) > 0 {
 		f.giveUp(func(*source) bool { return true })
 		p.parse(object) // it may have parsed another one
 	}
-	if !f.take(s, object) {
+	if taken = f.take(s, object); !taken {
 		if bytes.Contains(object, []byte("__REALTIME_TIMESTAMP")) && noText.Match(object) {
 			s.problem(NoText)
 		}
@@ -406,6 +406,7 @@ func (s *source) parsed(object []byte, lines int) {
 		s.endLines(lines)
 	}
 	s.within, s.comma = true, s.depth > 0
+	return taken
 }
 
 // skipBlank returns the index of the next byte that is neither white space nor

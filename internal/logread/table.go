@@ -198,9 +198,7 @@ func (s *source) readRow(text []byte, all bool) (length int) {
 		s.problem(InvalidJSON)
 		s.single = max(s.single, n)
 	default:
-		taken := s.reader.finder.taken
-		s.readMade(t.objectOf(p, cells), record)
-		if p.present&(1<<fieldDecisionID|1<<fieldMetrics) != 0 && s.reader.finder.taken == taken {
+		if !s.readMade(t.objectOf(p, cells), record) && p.present&(1<<fieldDecisionID|1<<fieldMetrics) != 0 {
 			s.problem(UnknownForm)
 		}
 		length = n

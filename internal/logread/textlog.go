@@ -50,12 +50,13 @@ func (s *source) textLog(text []byte, all bool) (n int) {
 	return len(lines)
 }
 
-// readMade reads an object that stands for lines, or is them.
-func (s *source) readMade(object, lines []byte) {
+// readMade reads an object that stands for lines, or is them. It reports whether
+// anything in it was of interest.
+func (s *source) readMade(object, lines []byte) (taken bool) {
 	n := bytes.Count(lines, newline)
 	joinLines(object)
 	s.reader.finder.parsers[s.nesting].parse(object)
-	s.parsed(object, n)
+	return s.parsed(object, n)
 }
 
 // textObject returns the JSON object that a line in the text format stands for.
