@@ -104,7 +104,7 @@ func absorb(clusters []cluster, i int, is func(*cluster) bool) (found, others []
 // servers, clients and revisions.
 func (c *cluster) isLike(o *cluster) bool {
 	path := o.subject[ofPath]
-	return c.kind == o.kind && c.outcome == o.outcome && c.rare == o.rare && c.ends && o.ends && (path == c.subject[ofPath] || path == anyName)
+	return c.kind == o.kind && c.outcome == o.outcome && c.ends && o.ends && (path == c.subject[ofPath] || path == anyName)
 }
 
 // isBeside reports whether two clusters differ only in their paths.

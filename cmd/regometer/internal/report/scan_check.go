@@ -260,7 +260,7 @@ func (t *trial) measureExcess(of func(*event) float64) []float64 {
 			peers[t.bin[i]].add(excess[i])
 		}
 	}
-	if t.kind == slow && !t.rare || t.parent != all { // a path's outcomes may follow the day
+	if t.kind == slow || t.parent != all { // a path's outcomes may follow the day
 		for i := range excess {
 			excess[i] -= peers[t.bin[i]].expect(0)
 		}
