@@ -53,9 +53,10 @@ type worker struct {
 	done     func(*decision, finding)
 }
 
-// newWorker returns a worker, which evaluates until ctx ends.
-func newWorker(ctx context.Context, o *Options) *worker {
-	w := &worker{evaluator: newEvaluator(o.Policy, o.Timeout), verdicts: o.Read.Verdicts, tracer: newTracer(o.Policy)}
+// newWorker returns a worker for a policy, and for one to compare with or nil. It
+// evaluates until ctx ends.
+func newWorker(ctx context.Context, policy, against *Policy, timeout time.Duration, v *verdicts.Set) *worker {
+	w := &worker{evaluator: newEvaluator(policy, timeout), verdicts: v, tracer: newTracer(policy)}
 	w.reader = logread.NewReader(logread.Options{
 		Metric:  func([]byte) int32 { return -1 }, // none is of interest
 		Problem: func(logread.Problem, int64) {},  // whoever has read the log before counts them
@@ -66,10 +67,10 @@ func newWorker(ctx context.Context, o *Options) *worker {
 				w.done(w.decision, f)
 			}
 		},
-		Verdicts: w.verdicts,
+		Verdicts: v,
 	})
-	if o.Against != nil {
-		w.old = newEvaluator(o.Against, o.Timeout)
+	if against != nil {
+		w.old = newEvaluator(against, timeout)
 	}
 	return w
 }

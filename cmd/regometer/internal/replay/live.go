@@ -103,14 +103,6 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// sleep waits until ctx ends, or for some time.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
 // run runs the process once, until it ends or ctx does.
 func (l *Live) run(ctx context.Context) (err error) {
 	cmd := exec.CommandContext(ctx, l.command[0], l.command[1:]...)
@@ -215,7 +207,7 @@ func Serve(ctx context.Context, policies []string, opa config.Config, in io.Read
 	}
 	debug.FreeOSMemory() // what loading has left
 	debug.SetMemoryLimit(used() + softRoom)
-	s := &server{ctx: ctx, ended: make(chan error, 1), limit: used() + 2*softRoom, worker: newWorker(ctx, &Options{Policy: p, Timeout: time.Second})}
+	s := &server{ctx: ctx, ended: make(chan error, 1), limit: used() + 2*softRoom, worker: newWorker(ctx, p, nil, time.Second, nil)}
 	rpcs := rpc.NewServer()
 	_ = rpcs.RegisterName("Live", s) // it has methods
 	context.AfterFunc(ctx, func() { s.ended <- nil })

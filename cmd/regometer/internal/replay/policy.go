@@ -131,14 +131,6 @@ func (p *Policy) isOther(revisions []byte) bool {
 	})
 }
 
-// text returns a line of the policy, or "" for the query.
-func (p *Policy) text(at Source) string {
-	if rows := p.sources[at.File]; 0 < at.Line && at.Line <= len(rows) {
-		return strings.TrimSpace(rows[at.Line-1])
-	}
-	return ""
-}
-
 func linesOf(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }

@@ -57,6 +57,19 @@ type RuleTime struct {
 	spans      exphist.Snapshot
 }
 
+// Quantiles are those of durations, in ns, or 0 without durations.
+type Quantiles struct {
+	Median float64 `json:"median"`
+	P99    float64 `json:"p99"`
+}
+
+func quantilesOf(s *exphist.Snapshot) (q Quantiles) {
+	if s.Count() > 0 {
+		q = Quantiles{s.Quantile(0.5), s.Quantile(0.99)}
+	}
+	return q
+}
+
 // walk calls do with each line of each way, and the path of its query.
 func (p *Profile) walk(do func(path string, l *line)) {
 	for _, t := range p.tracers {
@@ -127,6 +140,14 @@ func profileOf(all ...*tracer) *Profile {
 		p.Unreached = policy.unreached(rules, lines)
 	}
 	return p
+}
+
+// text returns a line of the policy, or "" for the query.
+func (p *Policy) text(at Source) string {
+	if rows := p.sources[at.File]; 0 < at.Line && at.Line <= len(rows) {
+		return strings.TrimSpace(rows[at.Line-1])
+	}
+	return ""
 }
 
 // merge adds the values of a histogram of the same layout.

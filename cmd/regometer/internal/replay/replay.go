@@ -23,7 +23,6 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/compare"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
@@ -106,7 +105,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	var tracers []*tracer
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
-		w := newWorker(ctx, &o)
+		w := newWorker(ctx, o.Policy, o.Against, o.Timeout, o.Read.Verdicts)
 		w.done = r.add
 		tracers = append(tracers, w.tracer)
 		workers.Go(func() {
@@ -224,6 +223,14 @@ func watchMemory(ctx context.Context, limit int64, exceeded func()) {
 	}
 }
 
+// sleep waits until ctx ends, or for some time.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // Results counts decisions by how their results compare.
 type Results struct {
 	Decisions     uint64 `json:"decisions"`
@@ -291,19 +298,6 @@ const perSlice, mostSlices = 16, 120
 func (r *Report) addTime(side, path string, took int64) {
 	slice := int64(r.Decisions / perSlice % mostSlices)
 	r.times.Add([]byte(side+path), slice*int64(time.Minute), outcome.Neither, "", []logread.Measure{{Metric: r.times.Metric([]byte(evaluation)), Value: took}})
-}
-
-// Quantiles are those of durations, in ns, or 0 without durations.
-type Quantiles struct {
-	Median float64 `json:"median"`
-	P99    float64 `json:"p99"`
-}
-
-func quantilesOf(s *exphist.Snapshot) (q Quantiles) {
-	if s.Count() > 0 {
-		q = Quantiles{s.Quantile(0.5), s.Quantile(0.99)}
-	}
-	return q
 }
 
 func (r *Report) quantiles(side, path string) (q Quantiles) {
