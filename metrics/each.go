@@ -1,8 +1,6 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build go1.23
-
 package metrics
 
 import (
