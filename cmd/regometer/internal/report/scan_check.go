@@ -33,6 +33,7 @@ const (
 	slowNoise    = 2.5  // the logarithm of the factor divided by the usual differences
 	scanSlices   = 256  // runs of the decisions that are compared
 	scanTests    = 1000 // that share contrast.Error
+	asksLeast    = 0.25 // how often a client that is compared with itself asks elsewhere, divided by how often others do
 	burstParts   = 32   // parts of a cluster: what a client asks for in as much time is a burst,
 	burstLeast   = 4    // and the difference must be so many times its standard error
 )
@@ -219,13 +220,15 @@ func residual(y, weights []float64, columns ...[]float64) float64 {
 // measureExcess returns by how much each decision exceeds what is expected of
 // its path and its time, or NaN if it does not count or was removed. Nobody
 // knows what people ask for, or how long it takes, on a path that only the
-// cluster has. What people ask for differs, so a client that asks often is
-// compared with itself, and does not count if it does so only in the cluster.
+// cluster has. What people ask for differs, so a client is compared with itself,
+// and does not count if it asks far less elsewhere than others, unless all its
+// decisions are too few to tell.
 func (t *trial) measureExcess(of func(*event) float64) []float64 {
 	excess := make([]float64, len(t.events))
-	paths := make([]tally, len(t.values[ofPath]))
-	var ours, others []tally // of the clients with their paths
-	if t.kind == shifted && t.outcome <= outcome.Neither && t.subject[ofClient] == anyName {
+	here, paths := make([]tally, len(t.values[ofPath])), make([]tally, len(t.values[ofPath])) // inside, and elsewhere
+	asks := t.kind == shifted && t.outcome <= outcome.Neither && t.subject[ofClient] == anyName
+	var ours, others []tally // the same, by client too
+	if asks {
 		ours, others = make([]tally, len(t.events)), make([]tally, len(t.events))
 	}
 	var outside tally
@@ -233,13 +236,12 @@ func (t *trial) measureExcess(of func(*event) float64) []float64 {
 		if excess[i] = of(e); t.removed[i] || t.feature.of(e) < 0 {
 			excess[i] = math.NaN()
 		}
-		uses := ours
+		of, uses := here, ours
 		if t.sides[i] != inside {
-			paths[e.names[ofPath]].add(excess[i])
+			of, uses = paths, others
 			outside.add(excess[i])
-			uses = others
 		}
-		if uses != nil {
+		if of[e.names[ofPath]].add(excess[i]); asks {
 			uses[e.use].add(excess[i])
 		}
 	}
@@ -249,12 +251,18 @@ func (t *trial) measureExcess(of func(*event) float64) []float64 {
 	}
 	var peers [scanBins]tally // at the same time
 	for i, e := range t.events {
-		expected := alone
-		if of := paths[e.names[ofPath]]; of.all > 0 {
-			expected = of.expect(math.NaN())
+		expected, path := alone, e.names[ofPath]
+		if paths[path].all > 0 {
+			expected = paths[path].expect(math.NaN())
 		}
-		if others != nil && max(ours[e.use].all, others[e.use].all) >= expectLeast {
-			expected = others[e.use].expect(math.NaN())
+		if asks {
+			own, usual := others[e.use], ours[e.use].all*paths[path].all/max(1, here[path].all) // as often as others
+			if max(own.all, usual) >= expectLeast {
+				expected = math.NaN()
+			}
+			if own.all >= max(expectLeast, usual*asksLeast) {
+				expected = own.rate()
+			}
 		}
 		if excess[i] -= expected; t.sides[i] == peer {
 			peers[t.bin[i]].add(excess[i])
