@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"sync"
 )
 
 // Boundary returns a place in text, as far behind as possible, where a reader
@@ -23,17 +24,9 @@ func Boundary(text []byte) int {
 	if HasTable(text) {
 		return 0
 	}
-	events, faults := 0, 0
-	r := NewReader(Options{
-		Metric: func([]byte) int32 { return 0 },
-		Event:  func(*Event) { events++ },
-		Problem: func(p Problem, _ int64) {
-			if p != NoZone && p != LineTime && p != WrapperTime {
-				faults++
-			}
-		},
-	})
-	r.finder.names = true
+	c := counters.Get().(*counter)
+	defer counters.Put(c)
+	r := c.reader
 	// Of the lines that follow each other and hold a whole event: their end and
 	// number, whether all are events themselves, and the number of lines of each
 	// stream.
@@ -42,8 +35,8 @@ func Boundary(text []byte) int {
 		line := text[bytes.LastIndexByte(text[:end-1], '\n')+1 : end]
 		end -= len(line)
 		r.Reset()
-		events, faults = 0, 0
-		isWhole := r.Read(line) == len(line) && events > 0 && faults == 0 && r.other == 0
+		c.events, c.faults = 0, 0
+		isWhole := r.Read(line) == len(line) && c.events > 0 && c.faults == 0 && r.other == 0
 		if !isWhole || r.partial || r.root.waits() || len(r.finder.waiting) > 0 {
 			lines = 0
 			continue
@@ -61,3 +54,25 @@ func Boundary(text []byte) int {
 	}
 	return 0
 }
+
+// A counter has a reader, and what it has read.
+type counter struct {
+	reader         *Reader
+	events, faults int
+}
+
+// counters are used again, because much of the time goes to fresh memory.
+var counters = sync.Pool{New: func() any {
+	c := new(counter)
+	c.reader = NewReader(Options{
+		Metric: func([]byte) int32 { return 0 },
+		Event:  func(*Event) { c.events++ },
+		Problem: func(p Problem, _ int64) {
+			if p != NoZone && p != LineTime && p != WrapperTime {
+				c.faults++
+			}
+		},
+	})
+	c.reader.finder.names = true
+	return c
+}}
