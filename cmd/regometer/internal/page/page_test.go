@@ -243,7 +243,6 @@ func checkText(t *testing.T, root *html.Node) {
 // checkCharts checks that each chart is an image with a text in its place,
 // scales, and has only colours of the style sheet.
 func checkCharts(t *testing.T, root *html.Node, name string) {
-	least := map[string]int{"example": 4, "hostile": 4, "one": 4, "many": 4, "extremes": 4}
 	plots := 0
 	for svg := range elements(root, "svg") {
 		plots++
@@ -270,8 +269,8 @@ func checkCharts(t *testing.T, root *html.Node, name string) {
 			}
 		}
 	}
-	if plots < least[name] {
-		t.Errorf("%d plots, want at least %d", plots, least[name])
+	if nothing := []string{"empty", "timeless", "unfinished"}; plots < 4 && !slices.Contains(nothing, name) {
+		t.Errorf("%d plots, want at least 4", plots)
 	}
 }
 
