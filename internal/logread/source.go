@@ -358,7 +358,7 @@ func isTail(text []byte, all bool) bool {
 // length of the lines.
 func (s *source) readEvents(text []byte, length int) (n int) {
 	r, p := s.reader, &s.reader.finder.parsers[0]
-	if !s.isFile() || s.lineState != (lineState{}) || s.depth > 0 || s.broken > 0 || s.single > 0 || len(r.finder.waiting) > 0 {
+	if p.holdsMore || !s.isFile() || s.lineState != (lineState{}) || s.depth > 0 || s.broken > 0 || s.single > 0 || len(r.finder.waiting) > 0 {
 		return 0
 	}
 	for length >= 0 && n+length < len(text) && text[n+length] == '\n' && !p.holdsMore && p.isEvent() {

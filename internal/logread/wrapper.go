@@ -228,7 +228,8 @@ func (f *finder) found(n nesting, text []byte) {
 // mayBegin reports whether a text may hold an event, begin one that goes on in
 // the records that follow, be a line of logfmt, or a part of CRI's.
 func mayBegin(text []byte) bool {
-	return hasPrefix(text, "[") || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=") || isTimePrefix(text)
+	return hasPrefix(text, "[") || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=") ||
+		len(text) > 0 && isDigit(text[0]) && isTimePrefix(text)
 }
 
 // An object or array of a wrapper that holds an event, the beginning of one, or
