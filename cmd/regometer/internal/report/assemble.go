@@ -11,10 +11,6 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
-	return cmp.Or(compareSums(b, a), cmp.Compare(aKey, bKey))
-}
-
 // groupsByTime returns groups by total time, descending, and by key. It makes
 // each group when it is requested.
 func groupsByTime(groups *groupby.Groups, medianSizes func() map[string]uint64) Groups {

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/internal/logread"
 )
 
 // Data is the content of a [Report]. It can be saved, loaded and merged. [Read]
@@ -71,18 +70,6 @@ func (x *Data) tables() []table {
 	return slices.DeleteFunc(all, func(t table) bool { return t.Groups == nil })
 }
 
-// widen widens the period from first to last so that it contains a time, unless
-// the time is logread.NoTime.
-func widen(first, last *int64, time int64) {
-	if time == logread.NoTime {
-		return
-	}
-	if *first == logread.NoTime || time < *first {
-		*first = time
-	}
-	*last = max(*last, time)
-}
-
 // Merge adds the data of o. It fails if the two differ in their grouping.
 // Afterwards o must not be used, and x must not be used after an error. Files of
 // the same name count twice.
@@ -107,72 +94,6 @@ func (x *Data) Merge(o *Data) error {
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
 	return cmp.Or(x.inputs.check(), x.ids.check(), x.largest.check())
-}
-
-// merge adds o. The caller checks the totals.
-func (in *Inputs) merge(o *Inputs) {
-	others := o.totals()
-	for i, n := range in.totals() {
-		*n += *others[i]
-	}
-	in.Unrecognised = cmp.Or(in.Unrecognised, o.Unrecognised)
-	for _, p := range o.Problems {
-		in.problem(p.Kind, p.Count, p.First...).widen(p.From, p.To)
-	}
-}
-
-// totals returns the numbers of in, except those of problems.
-func (in *Inputs) totals() []*int64 {
-	g := &in.Gaps
-	return []*int64{&in.Files, &in.Bytes, &in.Decisions, &in.OtherLines, &g.Time, &g.Duration, &g.Metric, &g.Result, &g.Any, &g.Unplaced}
-}
-
-// maxTotal limits totals, so that the totals of many files can be added up.
-const maxTotal = 1 << 56
-
-// check returns an error if a total is negative or too large.
-func (in *Inputs) check() error {
-	totals := in.totals()
-	for i := range in.Problems {
-		totals = append(totals, &in.Problems[i].Count)
-	}
-	for _, n := range totals {
-		if *n < 0 || *n > maxTotal {
-			return fmt.Errorf("a total of the inputs is %d: it must be from 0 to 2^56", *n)
-		}
-	}
-	return nil
-}
-
-// firstPlaces limits the places that are kept of a problem.
-const firstPlaces = 5
-
-// problem counts a problem and keeps the first places. Places do not come in
-// order, because an event of several lines comes after the other lines between
-// them.
-func (in *Inputs) problem(kind logread.Problem, count int64, places ...Place) *Problem {
-	i, found := slices.BinarySearchFunc(in.Problems, kind, func(p Problem, kind logread.Problem) int { return cmp.Compare(p.Kind, kind) })
-	if !found {
-		in.Problems = slices.Insert(in.Problems, i, Problem{Kind: kind, First: []Place{}})
-	}
-	p := &in.Problems[i]
-	p.Count += count
-	p.First = append(p.First, places...)
-	slices.SortFunc(p.First, comparePlaces)
-	p.First = p.First[:min(len(p.First), firstPlaces)]
-	return p
-}
-
-// widen widens the times of p, unless from is 0.
-func (p *Problem) widen(from, to int64) {
-	if from != 0 {
-		p.From, p.To = min(cmp.Or(p.From, from), from), max(p.To, to)
-	}
-}
-
-// comparePlaces compares by file and line.
-func comparePlaces(a, b Place) int {
-	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 }
 
 // Inputs describes what was read, but not the repeats.

@@ -20,7 +20,7 @@ var (
 )
 
 // byTime returns the stages of a group by self time, descending, and by name.
-func byTime(g *Group) []*groupby.Stage {
+func byTime(g *groupby.Group) []*groupby.Stage {
 	stages := make([]*groupby.Stage, len(g.Stages))
 	for i := range g.Stages {
 		stages[i] = &g.Stages[i]
@@ -112,6 +112,10 @@ func Share(part, whole groupby.Sum) float64 {
 // Ratio is Share for counts.
 func Ratio(part, whole uint64) float64 {
 	return Share(groupby.Sum{Lo: part}, groupby.Sum{Lo: whole})
+}
+
+func byTimeAndKey(a, b groupby.Sum, aKey, bKey string) int {
+	return cmp.Or(compareSums(b, a), cmp.Compare(aKey, bKey))
 }
 
 // compareSums is cmp.Compare of sums.

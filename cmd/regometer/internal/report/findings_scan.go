@@ -185,11 +185,6 @@ func (s *scan) findOwner(c *cluster, a int) (name int32, share, outside float64)
 	return name, most / max(sum, 1e-9), outside
 }
 
-func at(ns int64) string { return text.Time(ns, text.ToTheSecond) }
-
-// second returns the second of a time.
-func second(ns int64) time.Time { return time.Unix(0, ns).Truncate(time.Second) }
-
 // attributeWords has for the attributes the word, the grouping if it is always the
 // same, and the rule of slow decisions.
 var attributeWords = [attributes]struct{ word, by, slower string }{

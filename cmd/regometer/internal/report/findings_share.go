@@ -12,18 +12,7 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/outcome"
 )
-
-type outcomes [outcome.Cancelled + 1]uint64
-
-// Decisions returns the number of decisions with any outcome.
-func Decisions(outcomes [outcome.Cancelled + 1]uint64) (n uint64) {
-	for _, k := range outcomes {
-		n += k
-	}
-	return n
-}
 
 // outcomes counts a cluster by its outcome, and the decisions with which it is
 // compared: those of the sample, and if a table has them, those of the whole log.

@@ -27,6 +27,9 @@ const (
 // zstdMagic begins the frames of RFC 8878, except those to be skipped.
 const zstdMagic = "\x28\xb5\x2f\xfd"
 
+// savedMagic begins a saved report.
+const savedMagic = "regometer report "
+
 // magics are the beginnings of the formats. Those with a remedy are refused. An
 // empty one needs more than a beginning.
 var magics = []struct {

@@ -15,50 +15,6 @@ import (
 	"github.com/regometer/regometer/rollup"
 )
 
-// Gaps counts selected decisions of which a log tells only a part.
-type Gaps struct {
-	Time     int64 `json:"without_time"`
-	Duration int64 `json:"without_duration"`
-	Metric   int64 `json:"with_unreadable_metric"`
-	Result   int64 `json:"with_hidden_result"` // a mask policy hides what the outcome depends on, or a table lacks or cuts it
-	Any      int64 `json:"with_a_gap"`         // of these
-
-	// Unplaced is the number of other decisions, which the options select or
-	// not by a time that they do not have.
-	Unplaced int64 `json:"not_selected_without_time"`
-}
-
-// add counts the gaps of a decision. stages has the stage of each metric, or "".
-func (g *Gaps) add(e *logread.Event, stages []string) {
-	timed := slices.ContainsFunc(e.Measures, func(m logread.Measure) bool { return m.Value > 0 && stages[m.Metric] != "" })
-	lacks := int64(0)
-	for _, gap := range [...]struct {
-		n  *int64
-		is bool
-	}{{&g.Duration, !timed}, {&g.Time, e.Time == logread.NoTime}, {&g.Metric, e.Damaged}, {&g.Result, e.Hidden}} {
-		if gap.is {
-			*gap.n++
-			lacks = 1
-		}
-	}
-	g.Any += lacks
-}
-
-// problems returns the names and counts of those problems that are of some
-// kinds, together with their sum and their times. A kind may be the beginning
-// of kinds.
-func (in *Inputs) problems(kinds ...logread.Problem) (names string, sum Problem) {
-	var all []string
-	for _, p := range in.Problems {
-		if slices.ContainsFunc(kinds, func(kind logread.Problem) bool { return strings.HasPrefix(string(p.Kind), string(kind)) }) {
-			all = append(all, name(string(p.Kind))+" "+text.Count(p.Count))
-			sum.Count += p.Count
-			sum.widen(p.From, p.To)
-		}
-	}
-	return strings.Join(all, ", "), sum
-}
-
 // A gap is a kind of gap.
 type gap struct {
 	n      int64

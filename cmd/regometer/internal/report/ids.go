@@ -4,77 +4,8 @@
 package report
 
 import (
-	"cmp"
-	"encoding/binary"
-	"math/bits"
-
 	"github.com/regometer/regometer/internal/logread"
 )
-
-// A decisionKey tells decisions apart: those that are the same have the same
-// id, time and path.
-type decisionKey struct {
-	// id is a hash of the id, and not 0. If a million decisions have different
-	// ids, two of the hashes are the same with a probability of 1 to 37 million.
-	id uint64
-	// rest has the time in whole seconds, plus zeroSecond, or 0 without a time.
-	// Its last checkBits bits are a hash of the time and the path.
-	rest uint64
-}
-
-const (
-	checkBits   = 29
-	zeroSecond  = 1 << 34
-	mostSeconds = 9223372036 // of a time, from 1970 on and before it
-)
-
-func newDecisionKey(id uint64, e *logread.Event) decisionKey {
-	seconds := uint64(0)
-	if e.Time != logread.NoTime {
-		seconds = uint64(e.Time/1e9 + zeroSecond)
-	}
-	return decisionKey{id, seconds<<checkBits | Hash(uint64(e.Time), e.Path)>>(64-checkBits)}
-}
-
-// time returns the time, in whole seconds.
-func (k decisionKey) time() int64 {
-	if seconds := int64(k.rest >> checkBits); seconds != 0 {
-		return (seconds - zeroSecond) * 1e9
-	}
-	return logread.NoTime
-}
-
-// Hash returns a hash like wyhash (https://github.com/wangyi-fudan/wyhash).
-func Hash(h uint64, text []byte) uint64 {
-	const a, b, c = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3
-	h ^= a * uint64(len(text)+1)
-	var first, last uint64
-	if n := len(text); n >= 16 {
-		first, last = binary.LittleEndian.Uint64(text[n-16:]), binary.LittleEndian.Uint64(text[n-8:])
-		for ; len(text) > 16; text = text[16:] {
-			h = mix(binary.LittleEndian.Uint64(text)^b, binary.LittleEndian.Uint64(text[8:])^h)
-		}
-	} else if n >= 8 {
-		first, last = binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[n-8:])
-	} else {
-		for _, letter := range text {
-			first = first<<8 | uint64(letter)
-		}
-	}
-	return mix(mix(first^b, last^h), c)
-}
-
-func mix(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	return high ^ low
-}
-
-func compareKeys(a, b decisionKey) int {
-	if a.id != b.id {
-		return cmp.Compare(a.id, b.id)
-	}
-	return cmp.Compare(a.rest, b.rest)
-}
 
 // decisionIDs finds the decisions that repeat others.
 type decisionIDs struct {

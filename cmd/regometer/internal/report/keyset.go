@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sync"
@@ -11,6 +12,46 @@ import (
 
 	"github.com/regometer/regometer/internal/logread"
 )
+
+// A decisionKey tells decisions apart: those that are the same have the same
+// id, time and path.
+type decisionKey struct {
+	// id is a hash of the id, and not 0. If a million decisions have different
+	// ids, two of the hashes are the same with a probability of 1 to 37 million.
+	id uint64
+	// rest has the time in whole seconds, plus zeroSecond, or 0 without a time.
+	// Its last checkBits bits are a hash of the time and the path.
+	rest uint64
+}
+
+const (
+	checkBits   = 29
+	zeroSecond  = 1 << 34
+	mostSeconds = 9223372036 // of a time, from 1970 on and before it
+)
+
+func newDecisionKey(id uint64, e *logread.Event) decisionKey {
+	seconds := uint64(0)
+	if e.Time != logread.NoTime {
+		seconds = uint64(e.Time/1e9 + zeroSecond)
+	}
+	return decisionKey{id, seconds<<checkBits | Hash(uint64(e.Time), e.Path)>>(64-checkBits)}
+}
+
+// time returns the time, in whole seconds.
+func (k decisionKey) time() int64 {
+	if seconds := int64(k.rest >> checkBits); seconds != 0 {
+		return (seconds - zeroSecond) * 1e9
+	}
+	return logread.NoTime
+}
+
+func compareKeys(a, b decisionKey) int {
+	if a.id != b.id {
+		return cmp.Compare(a.id, b.id)
+	}
+	return cmp.Compare(a.rest, b.rest)
+}
 
 // A keySet has the keys of the decisions of all workers. If there are more than
 // maxKeys, it has those of a sample of the ids, whose hashes end in as many zero
@@ -207,4 +248,16 @@ func (o *occurrences) add(n, first, last int64) {
 		widen(&o.First, &o.Last, first)
 		widen(&o.First, &o.Last, last)
 	}
+}
+
+// widen widens the period from first to last so that it contains a time, unless
+// the time is logread.NoTime.
+func widen(first, last *int64, time int64) {
+	if time == logread.NoTime {
+		return
+	}
+	if *first == logread.NoTime || time < *first {
+		*first = time
+	}
+	*last = max(*last, time)
 }

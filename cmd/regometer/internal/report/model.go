@@ -4,10 +4,11 @@
 package report
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -58,36 +59,16 @@ func (r *Report) Slices() []groupby.Slice {
 	return r.slices()
 }
 
-// Inputs describes the input.
-type Inputs struct {
-	Files      int64     `json:"files"`
-	Bytes      int64     `json:"bytes"` // as they are in the files
-	Decisions  int64     `json:"decisions"`
-	OtherLines int64     `json:"other_lines"` // well-formed JSON or plain text, but no events
-	Problems   []Problem `json:"problems"`    // by kind
-	Repeats    Repeats   `json:"repeats"`
-	Gaps       Gaps      `json:"gaps"`
+// Servers returns the servers by the time of their first decision.
+func (r *Report) Servers() []Member { return slices.Clone(r.servers.list) }
 
-	// Unrecognised says with which line a file begins that has no event.
-	Unrecognised string `json:"-"`
-}
-
-// Problem is a kind of fault of the input, or of what OPA says of lost
-// decisions.
-type Problem struct {
-	Kind  logread.Problem `json:"kind"`
-	Count int64           `json:"count"`
-	First []Place         `json:"first"` // at most five, by file and line
-	// From and To are the first and the last time of what OPA says, in ns since
-	// 1970, or 0.
-	From int64 `json:"from,omitzero"`
-	To   int64 `json:"to,omitzero"`
-}
-
-// Place is a line of a file, from 1.
-type Place struct {
-	File string `json:"file"`
-	Line int64  `json:"line"`
+// Clients returns the clients by name.
+func (r *Report) Clients() []Member {
+	all := r.clients.members()
+	for i := range all {
+		all[i].Name = cmp.Or(all[i].Name, none)
+	}
+	return all
 }
 
 // Groups are the groups of a report. There may be very many, so most are made

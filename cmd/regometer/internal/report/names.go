@@ -18,6 +18,16 @@ const mostNames = 4096
 // maxNames limits the names of servers and of clients. A test lowers it.
 var maxNames = mostNames
 
+type outcomes [outcome.Cancelled + 1]uint64
+
+// Decisions returns the number of decisions with any outcome.
+func Decisions(outcomes [outcome.Cancelled + 1]uint64) (n uint64) {
+	for _, k := range outcomes {
+		n += k
+	}
+	return n
+}
+
 // names has the exact times and outcomes of each server or client. Beyond
 // maxNames it has those with a hash below a limit, which falls (as a distinct
 // sample does, Gibbons 2001). A name below the last limit was always below it,

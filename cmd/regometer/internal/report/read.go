@@ -314,23 +314,6 @@ func whenRead(name string) (io.Reader, func()) {
 	}), func() { file.Close() } // which a nil file allows
 }
 
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// The problems of files, besides those of package logread.
-const (
-	Unreadable    logread.Problem = "unreadable"      // the file, or the rest of it, cannot be read
-	Damaged       logread.Problem = "damaged"         // a part of a compressed file or an archive cannot be read
-	Unclosed      logread.Problem = "unclosed"        // the file ends within an array, or within an object around events
-	Shortened     logread.Problem = "shortened"       // the file became shorter before it was read to its end
-	NoDecisionLog logread.Problem = "no_decision_log" // the file is not empty, and has no event
-)
-
-// blockSize is the size of the text that is read at a time. A processor keeps so
-// much near, beside what a worker has of the decisions.
-const blockSize = 1 << 18
-
 // readFile reads a file that is not cut.
 func (w *worker) readFile(ctx context.Context, in *input) {
 	text, done := whenRead(in.Name)

@@ -15,6 +15,15 @@ type problemError struct{ logread.Problem }
 
 func (p problemError) Error() string { return string(p.Problem) }
 
+// The problems of files, besides those of package logread.
+const (
+	Unreadable    logread.Problem = "unreadable"      // the file, or the rest of it, cannot be read
+	Damaged       logread.Problem = "damaged"         // a part of a compressed file or an archive cannot be read
+	Unclosed      logread.Problem = "unclosed"        // the file ends within an array, or within an object around events
+	Shortened     logread.Problem = "shortened"       // the file became shorter before it was read to its end
+	NoDecisionLog logread.Problem = "no_decision_log" // the file is not empty, and has no event
+)
+
 // refused begins the problems of formats.
 const refused logread.Problem = "format_"
 

@@ -65,6 +65,14 @@ type savedDurations struct {
 	counts []uint64 // of all buckets from the first on
 }
 
+// maxLine limits a line of the JSON of a saved report, in bytes, and so the memory
+// to read it. The first line has the ids of up to a million decisions, and many names.
+// mostCounts limits the buckets of another line, with those between them. A test
+// lowers maxLine.
+var maxLine int64 = 128 << 20
+
+const mostCounts = 2 << 20
+
 var marshalers = json.WithMarshalers(json.MarshalToFunc(writeDurations))
 
 // writeJSON writes x. Data with the same content give the same bytes.

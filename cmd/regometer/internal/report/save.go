@@ -18,21 +18,10 @@ import (
 	"github.com/regometer/regometer/cmd/regometer/internal/outfile"
 )
 
-// maxLine limits a line of the JSON of a saved report, in bytes, and so the memory
-// to read it. The first line has the ids of up to a million decisions, and many names.
-// mostCounts limits the buckets of another line, with those between them. A test
-// lowers maxLine.
-var maxLine int64 = 128 << 20
-
-const mostCounts = 2 << 20
-
-// savedMagic begins a saved report, before the version in decimal and the end of
-// a line. JSON follows, compressed with zstd. Change savedVersion if readers of
-// the old version would misread the JSON.
-const (
-	savedMagic   = "regometer report "
-	savedVersion = "1"
-)
+// savedVersion is the version in decimal behind savedMagic. The end of a line
+// follows, and JSON, compressed with zstd. Change the version if readers of the
+// old one would misread the JSON.
+const savedVersion = "1"
 
 // Save writes x in the form that [Load] reads, without the slowest decisions. No
 // report is so large that Load refuses it: the ids and the sample are bounded, and

@@ -75,18 +75,6 @@ func (s *servers) group(all []Member, label string) (apart bool) {
 	return apart
 }
 
-// Servers returns the servers by the time of their first decision.
-func (r *Report) Servers() []Member { return slices.Clone(r.servers.list) }
-
-// Clients returns the clients by name.
-func (r *Report) Clients() []Member {
-	all := r.clients.members()
-	for i := range all {
-		all[i].Name = cmp.Or(all[i].Name, none)
-	}
-	return all
-}
-
 // labels returns the labels of their JSON.
 func (s *servers) labels(text string) map[string]string {
 	labels, ok := s.texts[text]

@@ -22,6 +22,10 @@ import (
 // zstd --long=27.
 const maxWindow = 128 << 20
 
+// blockSize is the size of the text that is read at a time. A processor keeps so
+// much near, beside what a worker has of the decisions.
+const blockSize = 1 << 18
+
 // A layer reads a file, or a member of an archive. Its buffers are used again,
 // because small files are many.
 type layer struct {
@@ -139,3 +143,7 @@ func (c checked) Read(p []byte) (int, error) {
 	}
 	return n, problemError{Damaged}
 }
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

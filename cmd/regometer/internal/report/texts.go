@@ -5,6 +5,8 @@ package report
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"math/rand/v2"
 	"unicode/utf8"
 )
@@ -25,6 +27,31 @@ func hashText(text []byte) hashed {
 		text = nil
 	}
 	return hashed{text, Hash(0, text)}
+}
+
+// Hash returns a hash like wyhash (https://github.com/wangyi-fudan/wyhash).
+func Hash(h uint64, text []byte) uint64 {
+	const a, b, c = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3
+	h ^= a * uint64(len(text)+1)
+	var first, last uint64
+	if n := len(text); n >= 16 {
+		first, last = binary.LittleEndian.Uint64(text[n-16:]), binary.LittleEndian.Uint64(text[n-8:])
+		for ; len(text) > 16; text = text[16:] {
+			h = mix(binary.LittleEndian.Uint64(text)^b, binary.LittleEndian.Uint64(text[8:])^h)
+		}
+	} else if n >= 8 {
+		first, last = binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[n-8:])
+	} else {
+		for _, letter := range text {
+			first = first<<8 | uint64(letter)
+		}
+	}
+	return mix(mix(first^b, last^h), c)
+}
+
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
 }
 
 // texts numbers texts. It knows a text by its hash: two texts with one hash of

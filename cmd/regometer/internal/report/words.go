@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
@@ -99,32 +98,6 @@ func errorCodes(errors []stages.ErrorTotal) string {
 	sorted := slices.Clone(errors)
 	slices.SortStableFunc(sorted, func(a, b stages.ErrorTotal) int { return cmp.Compare(b.Total, a.Total) })
 	return listed(sorted, func(e stages.ErrorTotal) string { return text.Fit(e.Code, 80) + " " + text.Count(e.Total) })
-}
-
-// listed writes the first three things, and says how many more there are.
-func listed[T any](all []T, write func(T) string) string {
-	var some []string
-	for _, v := range all[:min(3, len(all))] {
-		some = append(some, write(v))
-	}
-	list := strings.Join(some, ", ")
-	if more := len(all) - len(some); more > 0 {
-		list += fmt.Sprintf(" and %s more", text.Count(more))
-	}
-	return list
-}
-
-// name returns a name from a log for the text of a finding, with at most 80
-// letters.
-func name(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "`", "'")
-	if s == "" {
-		return text.Empty
-	}
-	if letters := []rune(s); len(letters) > 80 {
-		s = string(letters[:39]) + "…" + string(letters[len(letters)-40:])
-	}
-	return "`" + s + "`"
 }
 
 // inputText describes the input.

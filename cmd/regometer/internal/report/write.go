@@ -80,10 +80,6 @@ func (r *Report) WriteRest(w output.Writer) {
 	}
 }
 
-// ListNames writes the first three names of a log for prose, and says how many
-// more there are.
-func ListNames(names []string) string { return listed(names, name) }
-
 // prose returns a place for prose, with the whole name of the file.
 func (p Place) prose() string {
 	return "`" + strings.ReplaceAll(p.File, "`", "'") + ":" + strconv.FormatInt(p.Line, 10) + "`"
