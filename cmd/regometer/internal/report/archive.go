@@ -6,7 +6,6 @@ package report
 import (
 	"archive/tar"
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"path"
@@ -15,19 +14,6 @@ import (
 
 // An archive is one input. Its members are read one after another, each like a
 // file of its own, and are not written to disk.
-
-// maxMemberName limits the name of a member in messages.
-const maxMemberName = 4096
-
-// readMember reads a member of an archive, and reports whether it was read to
-// its end.
-func (w *worker) readMember(ctx context.Context, archive *input, name string, text io.Reader) bool {
-	in := &input{InputFile: InputFile{Name: archive.Name + ":" + name[:min(len(name), maxMemberName)]}}
-	p := in.newPart()
-	w.readContent(ctx, p, w.member, checked{text}, true)
-	archive.members.merge(in.sum()) // at once, so that memory does not grow with the members
-	return p.failure == ""
-}
 
 // isLog reports whether a member may be a log. Like files in folders, it must
 // not be hidden.
@@ -43,10 +29,10 @@ const notFiles = "123456gDV"
 // blockSizeOfTar is the size of a header. Two headers of zeros end an archive.
 const blockSizeOfTar = 512
 
-// readTar reads an archive. The error is io.EOF if all could be read, or if the
-// problems of a member say what could not.
-func (w *worker) readTar(ctx context.Context, in *input, text *bufio.Reader) error {
-	in.members = new(Inputs)
+// readTar reads an archive. readMember reads a member that may be a log, and
+// reports whether it was read to its end. The error is io.EOF if all could be
+// read, or if the problems of a member say what could not.
+func readTar(text *bufio.Reader, readMember func(name string, text io.Reader) bool) error {
 	read := 0
 	archive := tar.NewReader(readerFunc(func(p []byte) (int, error) {
 		n, err := text.Read(p)
@@ -66,7 +52,7 @@ func (w *worker) readTar(ctx context.Context, in *input, text *bufio.Reader) err
 		}
 		whole := true
 		if !strings.ContainsRune(notFiles, rune(member.Typeflag)) && isLog(member.Name) {
-			whole = w.readMember(ctx, in, member.Name, archive)
+			whole = readMember(member.Name, archive)
 		}
 		if _, err := io.Copy(io.Discard, archive); err != nil && whole {
 			return err

@@ -7,8 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/regometer/regometer/internal/groupby"
 )
@@ -98,48 +96,3 @@ func (x *Data) Merge(o *Data) error {
 
 // Inputs describes what was read, but not the repeats.
 func (x *Data) Inputs() *Inputs { return &x.inputs }
-
-// Report returns the report of the data. The report makes groups from x when
-// they are requested, so nothing may be merged into x before that.
-func (x *Data) Report() *Report {
-	whole := cmp.Or(x.whole, x.groups)
-	r := &Report{
-		Inputs:      x.inputs,
-		By:          x.by,
-		Width:       whole.Width(),
-		Overflow:    x.groups.Overflow(),
-		Interrupted: x.interrupted,
-		common:      x.common,
-		who:         [attributes]*groupby.Groups{ofPath: cmp.Or(x.paths, x.groups), ofRevision: x.revisions, ofKey: x.groups},
-	}
-	var s *scan
-	var scanning sync.WaitGroup
-	scanning.Go(func() {
-		r.servers = *newServers(x.servers)
-		s = newScan(x.sample, &r.servers)
-		s.keysJudge = !strings.HasPrefix(r.By, "result:")
-	})
-	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
-	r.Total = *whole.Get("", false, nil)
-	r.From, r.To = r.Total.First, r.Total.Last
-	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))
-	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut
-	r.slices = func() []groupby.Slice { return whole.Get("", true, nil).Slices }
-	r.Groups = groupsByTime(x.groups, sync.OnceValue(func() map[string]uint64 {
-		switch {
-		case x.by == "path":
-			return x.sample.medianSizes(ofPath)
-		case strings.Contains(x.by, ":"):
-			return x.sample.medianSizes(ofKey)
-		}
-		return nil
-	}))
-	r.Revisions = revisionsOf(x.revisions)
-	r.Slowest = slices.Clone(x.slowest.Kept)
-	scanning.Wait()
-	if !r.Inputs.wrapped() {
-		r.byTime = s.findByTime(r)
-	}
-	r.Findings = find(r)
-	return r
-}

@@ -144,6 +144,23 @@ func saidByOPA(what, advice string, kinds ...logread.Problem) func(*Report) Find
 	}
 }
 
+func eventsLarge(r *Report) (f Finding) {
+	l := &r.largest
+	if l.Compressed <= uploadLimit {
+		return f
+	}
+	f.Path = l.Path
+	f.Figures = map[string]float64{"decisions": float64(l.Count), "bytes": float64(l.Sizes.Total), "compressed": float64(l.Compressed)}
+	f.Text = fmt.Sprintf("The largest event, of path %s, has %s%s, and %s after compression. "+
+		"OPA from 1.6 on uploads no event that is larger than `upload_size_limit_bytes` of `decision_logs.reporting` after compression, "+
+		"by default %s bytes. It leaves out `nd_builtin_cache`, and drops an event that is still too large. "+
+		"Of %s, %s have more bytes than this before compression. Raise the limit, or let a mask policy remove what is large. "+
+		"If OPA has uploaded this log, its limit is higher.",
+		name(l.Path), text.Bytes(l.Sizes.Total), partsText(&l.Sizes, " (", ")"), text.Bytes(l.Compressed),
+		text.Count(uploadLimit), text.Plural(r.Total.Decisions, "decision"), text.Count(l.Count))
+	return f
+}
+
 func keysBeyond(r *Report) string {
 	if r.Overflow == 0 {
 		return ""

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/outcome"
 )
 
 // Report is a report of the decisions of some logs.
@@ -57,6 +56,18 @@ func (r *Report) Slices() []groupby.Slice {
 		return r.Total.Slices
 	}
 	return r.slices()
+}
+
+// Top returns the first top groups, or all if top is 0.
+func (r *Report) Top(top int) []*Group {
+	if top <= 0 || top > r.Groups.Len() {
+		top = r.Groups.Len()
+	}
+	groups := make([]*Group, top)
+	for i := range groups {
+		groups[i] = r.Groups.Sum(i)
+	}
+	return groups
 }
 
 // Servers returns the servers by the time of their first decision.
@@ -119,19 +130,6 @@ type Revision struct {
 	Name        string
 	First, Last int64         // times, as in Report
 	Evaluation  groupby.Stage // rego_query_eval
-}
-
-// SlowDecision is one of the slowest decisions.
-type SlowDecision struct {
-	Key     string
-	ID      string
-	TraceID string
-	Time    int64 // when it was made, as in Report
-	Outcome outcome.Outcome
-	Took    int64 // ns: of its longest stage
-	Place   Place
-
-	part *part // the part in which Place counts lines; nil stands for the file
 }
 
 // Title returns the rule, and whether its finding is only for information.

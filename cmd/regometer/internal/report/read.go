@@ -11,7 +11,6 @@
 package report
 
 import (
-	"archive/tar"
 	"bytes"
 	"cmp"
 	"context"
@@ -20,7 +19,6 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/regometer/regometer/internal/groupby"
@@ -104,90 +102,10 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	return all, nil
 }
 
-// reading is one call of Read.
-type reading struct {
-	Options
-	start  time.Time
-	inputs []*input
-	of     int64              // bytes of all inputs, or -1 if their sizes are unknown
-	jobs   chan func(*worker) // each reads a part, or a small file
-	fail   context.CancelCauseFunc
-	sample *sampleLimit
-	keys   *keySet // of all workers
-
-	bytes     atomic.Int64 // read so far
-	decisions atomic.Int64
-}
-
-// An input is a file, standard input, or a member of an archive.
-type input struct {
-	InputFile
-	parts   []*part // in the order of the text
-	members *Inputs // of an archive: the sum of its members
-}
-
-// A part is text of an input that one reader reads.
-type part struct {
-	Inputs  // its decisions, other lines and problems; lines count from its beginning
-	input   *input
-	number  int // in the input
-	lines   int64
-	before  int64           // the lines before it in the file, when all parts have been read
-	failure logread.Problem // if the file cannot be read, or ""
-}
-
-// order returns the number of a part in its input, or 0 for nil.
-func (p *part) order() int {
-	if p == nil {
-		return 0
-	}
-	return p.number
-}
-
-// sum returns the inputs of all parts and members, with lines of the file.
-func (in *input) sum() *Inputs {
-	all, line, failed := new(Inputs), int64(0), false
-	for _, p := range in.parts {
-		p.before = line
-		for _, problem := range p.Problems {
-			for i := range problem.First {
-				problem.First[i].Line += line
-			}
-		}
-		all.merge(&p.Inputs)
-		line += p.lines
-		if p.failure != "" && !failed { // once, also if several parts fail
-			all.problem(p.failure, 1, Place{in.Name, max(line, 1)})
-			failed = true
-		}
-	}
-	if in.members != nil {
-		all.merge(in.members)
-		return all
-	}
-	if all.Decisions > 0 || line == 0 {
-		all.Unrecognised = ""
-		return all
-	}
-	all.Unrecognised = Called(in.Name) + describe(all.Unrecognised)
-	if _, cut := all.problems(logread.Truncated); cut.Count > 0 {
-		all.Unrecognised += "; the file ends within an object"
-	}
-	all.problem(NoDecisionLog, 1, Place{in.Name, 1})
-	return all
-}
-
 // jobsAhead limits the jobs that wait for a worker. There must be several,
 // because the goroutine that finds them gets no processor while the workers use
 // all.
 const jobsAhead = 16
-
-// newPart adds a part to an input.
-func (in *input) newPart() *part {
-	p := &part{input: in, number: len(in.parts)}
-	in.parts = append(in.parts, p)
-	return p
-}
 
 // open opens an input and hands out its parts.
 func (r *reading) open(ctx context.Context, in *input) {
@@ -332,7 +250,8 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	case f == formatTar && l == w.member:
 		err = problemError{nested}
 	case f == formatTar:
-		err = w.readTar(ctx, p.input, text)
+		p.input.members = new(Inputs)
+		err = readTar(text, func(name string, text io.Reader) bool { return w.readMember(ctx, p.input, name, text) })
 	default:
 		if err = w.readText(ctx, p, text); w.reader.Unclosed() {
 			p.failure = Unclosed
@@ -341,18 +260,17 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 	p.fail(ctx, err)
 }
 
-// fail notes the error that ended the reading of a part.
-func (p *part) fail(ctx context.Context, err error) {
-	var known problemError
-	switch {
-	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
-	case errors.As(err, &known):
-		p.failure = known.Problem
-	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
-		p.failure = Damaged
-	default:
-		p.failure = Unreadable
-	}
+// maxMemberName limits the name of a member in messages.
+const maxMemberName = 4096
+
+// readMember reads a member of an archive, and reports whether it was read to
+// its end.
+func (w *worker) readMember(ctx context.Context, archive *input, name string, text io.Reader) bool {
+	in := &input{InputFile: InputFile{Name: archive.Name + ":" + name[:min(len(name), maxMemberName)]}}
+	p := in.newPart()
+	w.readContent(ctx, p, w.member, checked{text}, true)
+	archive.members.merge(in.sum()) // at once, so that memory does not grow with the members
+	return p.failure == ""
 }
 
 // readText reads the text of a part, and returns the error that ends it.

@@ -74,20 +74,6 @@ func (l *largest) check() error {
 	return nil
 }
 
-// SizesText describes the sizes of the events of a group, or returns "" if it
-// has none.
-func (r *Report) SizesText(g *Group) string {
-	s, median := &g.Sizes, ""
-	if s.Total == 0 {
-		return ""
-	}
-	if s.Median > 0 {
-		median = ", the median " + text.Bytes(s.Median)
-	}
-	return fmt.Sprintf("Events: %s (%s of all%s)%s, the largest %s.",
-		text.Bytes(s.Total), text.Percent(Ratio(s.Total, r.Total.Sizes.Total)), partsText(s, "; ", ""), median, text.Bytes(s.Max))
-}
-
 // partsText names the large parts, with their shares, between two texts, or
 // returns "" if none is large.
 func partsText(s *groupby.Sizes, before, after string) string {
@@ -105,21 +91,4 @@ func partsText(s *groupby.Sizes, before, after string) string {
 		return ""
 	}
 	return before + strings.Join(parts, ", ") + after
-}
-
-func eventsLarge(r *Report) (f Finding) {
-	l := &r.largest
-	if l.Compressed <= uploadLimit {
-		return f
-	}
-	f.Path = l.Path
-	f.Figures = map[string]float64{"decisions": float64(l.Count), "bytes": float64(l.Sizes.Total), "compressed": float64(l.Compressed)}
-	f.Text = fmt.Sprintf("The largest event, of path %s, has %s%s, and %s after compression. "+
-		"OPA from 1.6 on uploads no event that is larger than `upload_size_limit_bytes` of `decision_logs.reporting` after compression, "+
-		"by default %s bytes. It leaves out `nd_builtin_cache`, and drops an event that is still too large. "+
-		"Of %s, %s have more bytes than this before compression. Raise the limit, or let a mask policy remove what is large. "+
-		"If OPA has uploaded this log, its limit is higher.",
-		name(l.Path), text.Bytes(l.Sizes.Total), partsText(&l.Sizes, " (", ")"), text.Bytes(l.Compressed),
-		text.Count(uploadLimit), text.Plural(r.Total.Decisions, "decision"), text.Count(l.Count))
-	return f
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
 )
 
 // slowest holds the slowest decisions. The result does not depend on the order
@@ -19,6 +20,19 @@ type slowest struct {
 	Kept  []SlowDecision // up to 2*Limit while decisions are added
 
 	least int64 // the time that a decision must take to be kept
+}
+
+// SlowDecision is one of the slowest decisions.
+type SlowDecision struct {
+	Key     string
+	ID      string
+	TraceID string
+	Time    int64 // when it was made, as in Report
+	Outcome outcome.Outcome
+	Took    int64 // ns: of its longest stage
+	Place   Place
+
+	part *part // the part in which Place counts lines; nil stands for the file
 }
 
 // add adds an event of a part. A decision takes as long as its longest timer,

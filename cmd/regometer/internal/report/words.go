@@ -15,18 +15,6 @@ import (
 	"github.com/regometer/regometer/outcome"
 )
 
-// Top returns the first top groups, or all if top is 0.
-func (r *Report) Top(top int) []*Group {
-	if top <= 0 || top > r.Groups.Len() {
-		top = r.Groups.Len()
-	}
-	groups := make([]*Group, top)
-	for i := range groups {
-		groups[i] = r.Groups.Sum(i)
-	}
-	return groups
-}
-
 // Summary returns the sentence that takes the place of faults if there are none,
 // or "".
 func (r *Report) Summary() string {
@@ -70,6 +58,20 @@ func StageTable(g *Group) *text.Table {
 		t.Add(append([]string{s.Name, text.Percent(Share(s.Self, g.Time)), text.Count(s.Durations.Count())}, Quantiles(s)...)...)
 	}
 	return t
+}
+
+// SizesText describes the sizes of the events of a group, or returns "" if it
+// has none.
+func (r *Report) SizesText(g *Group) string {
+	s, median := &g.Sizes, ""
+	if s.Total == 0 {
+		return ""
+	}
+	if s.Median > 0 {
+		median = ", the median " + text.Bytes(s.Median)
+	}
+	return fmt.Sprintf("Events: %s (%s of all%s)%s, the largest %s.",
+		text.Bytes(s.Total), text.Percent(Ratio(s.Total, r.Total.Sizes.Total)), partsText(s, "; ", ""), median, text.Bytes(s.Max))
 }
 
 // groupText says in words how the decisions of a group ended.

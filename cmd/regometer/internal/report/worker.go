@@ -4,11 +4,29 @@
 package report
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/regometer/regometer/internal/logread"
 )
+
+// reading is one call of Read.
+type reading struct {
+	Options
+	start  time.Time
+	inputs []*input
+	of     int64              // bytes of all inputs, or -1 if their sizes are unknown
+	jobs   chan func(*worker) // each reads a part, or a small file
+	fail   context.CancelCauseFunc
+	sample *sampleLimit
+	keys   *keySet // of all workers
+
+	bytes     atomic.Int64 // read so far
+	decisions atomic.Int64
+}
 
 // A worker reads parts and adds up their decisions.
 type worker struct {
