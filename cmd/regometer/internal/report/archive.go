@@ -50,10 +50,8 @@ func readTar(text *bufio.Reader, readMember func(name string, text io.Reader) bo
 		case err != nil:
 			return err
 		}
-		whole := true
-		if !strings.ContainsRune(notFiles, rune(member.Typeflag)) && isLog(member.Name) {
-			whole = readMember(member.Name, archive)
-		}
+		mayBeLog := !strings.ContainsRune(notFiles, rune(member.Typeflag)) && isLog(member.Name)
+		whole := !mayBeLog || readMember(member.Name, archive)
 		if _, err := io.Copy(io.Discard, archive); err != nil && whole {
 			return err
 		} else if err != nil {

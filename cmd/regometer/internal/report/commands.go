@@ -5,6 +5,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -61,6 +62,15 @@ func (r *Report) suggest(f *Finding, by string, paths []string, since, until tim
 	if ok {
 		f.Text, f.Command = f.Text+sentence, command
 	}
+}
+
+// newFinding returns a finding about times, with a command that groups the
+// decisions from a time on.
+func (r *Report) newFinding(rule string, from, to int64, by string, since time.Time, figures map[string]float64, format string, args ...any) (f Finding) {
+	f = Finding{Rule: rule, Figures: figures, Text: fmt.Sprintf(format, args...)}
+	f.setTimes(from, to)
+	r.suggest(&f, by, nil, since, time.Time{})
+	return f
 }
 
 // quoted returns the words of a command. It returns false if the command is too

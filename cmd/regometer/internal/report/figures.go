@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 )
@@ -40,6 +41,31 @@ func quantiles(d *exphist.Snapshot) (q [len(ranks)]int64) {
 		}
 	}
 	return q
+}
+
+// Quantiles returns the cells of a table with the quantiles and the maximum of a
+// stage, which may be nil.
+func Quantiles(s *groupby.Stage) []string {
+	if s == nil || s.Durations.Count() == 0 { // no timer has finished
+		return slices.Repeat([]string{text.None}, len(QuantileTitles))
+	}
+	var cells []string
+	for _, ns := range quantiles(&s.Durations) {
+		cells = append(cells, text.Duration(float64(ns)))
+	}
+	return append(cells, text.Duration(float64(s.Durations.Max())))
+}
+
+// StageTable returns a table of the stages of a group.
+func StageTable(g *groupby.Group) *text.Table {
+	t := text.NewTable(1, append([]string{"stage", "share", "count"}, QuantileTitles...)...)
+	for i, drop := range [...]int{4, 6, 2, 1, 0, 3, 5} { // from the count on
+		t.Columns[2+i].Drop = drop
+	}
+	for _, s := range byTime(g) {
+		t.Add(append([]string{s.Name, text.Percent(Share(s.Self, g.Time)), text.Count(s.Durations.Count())}, Quantiles(s)...)...)
+	}
+	return t
 }
 
 // Stage returns the stage with a name, or an empty stage.

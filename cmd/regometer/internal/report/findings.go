@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
@@ -20,6 +19,17 @@ type rule struct {
 	needs    needs                 // without which it does not run, or only in part
 	find     func(*Report) Finding // returns a finding without a text if there is none; nil if others find it, as find says
 }
+
+// needs are what rules need.
+type needs uint8
+
+const (
+	needsPaths needs = 1 << iota
+	needsTime
+	needsDuration
+	needsResult
+	needsID
+)
 
 // RuleNames returns the names that findings have, the most important first.
 func RuleNames() []string {
@@ -104,16 +114,6 @@ var rules = []rule{
 // say returns a function that makes a finding of a text about all decisions.
 func say(text func(*Report) string) func(*Report) Finding {
 	return func(r *Report) Finding { return Finding{Text: text(r)} }
-}
-
-// setTimes sets the first and the last time of a finding, and returns them in
-// words, or "" if they are not known.
-func (f *Finding) setTimes(from, to int64) string {
-	if from == logread.NoTime {
-		return ""
-	}
-	f.From, f.To = text.Time(from, time.RFC3339Nano), text.Time(to, time.RFC3339Nano)
-	return fmt.Sprintf(", from %s to %s UTC", at(from), at(to))
 }
 
 func interrupted(r *Report) string {

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/internal/groupby"
-	"github.com/regometer/regometer/internal/logread"
 )
 
 const (
@@ -38,23 +36,6 @@ const (
 	pauseLong = time.Hour // such a pause may be usual
 	gapTimes  = 10        // the gap divided by the longest of the other gaps
 )
-
-// newFinding returns a finding about times, with a command that groups the
-// decisions from a time on.
-func (r *Report) newFinding(rule string, from, to int64, by string, since time.Time, figures map[string]float64, format string, args ...any) (f Finding) {
-	f = Finding{Rule: rule, Figures: figures, Text: fmt.Sprintf(format, args...)}
-	f.setTimes(from, to)
-	r.suggest(&f, by, nil, since, time.Time{})
-	return f
-}
-
-// Timed returns the slices of a group that have a time.
-func Timed(all []groupby.Slice) []groupby.Slice {
-	if len(all) > 0 && all[0].Begin == logread.NoTime {
-		return all[1:]
-	}
-	return all
-}
 
 const whyNone = "Find out whether OPA, its clients or the shipping of its log stopped."
 

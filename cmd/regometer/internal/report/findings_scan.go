@@ -14,14 +14,12 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/outcome"
 )
 
 const (
 	snapEvents = 5  // decisions of a subject between a begin and the first decision of a revision that is taken for it,
 	snapShare  = 50 // or so many of a cluster's decisions for each of them
-	nearlyAll  = 0.95
 )
 
 // findByTime returns the findings that compare times, servers, clients and so
@@ -170,21 +168,6 @@ func (s *scan) explains(o, c *cluster) bool {
 	return 2*both > all
 }
 
-// findOwner returns the name of an attribute that has most of what a cluster has
-// too much of, and its share of that. It also returns the number of decisions of
-// this name that are outside.
-func (s *scan) findOwner(c *cluster, a int) (name int32, share, outside float64) {
-	most, sum := 0.0, 0.0
-	for n, of := range s.sums(c, a) {
-		out := of[c.outside()]
-		extra := max(0, of[inside].has-of[inside].all*out.rate())
-		if sum += extra; extra > most {
-			most, name, outside = extra, int32(n), out.all
-		}
-	}
-	return name, most / max(sum, 1e-9), outside
-}
-
 // attributeWords has for the attributes the word, the grouping if it is always the
 // same, and the rule of slow decisions.
 var attributeWords = [attributes]struct{ word, by, slower string }{
@@ -313,29 +296,4 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 		}
 	}
 	return from, to, names
-}
-
-// from returns the index of the first event from a time on.
-func (s *scan) from(time int64) int {
-	at, _ := slices.BinarySearchFunc(s.events, time, func(e *event, t int64) int { return cmp.Compare(e.time, t) })
-	return at
-}
-
-// member returns all decisions of a path, server, client, revision or group, and
-// of some these slices of time, with their width.
-func (r *Report) member(attribute int, name string) (m seen, parts []groupby.Slice, width int64) {
-	switch groups := r.who[attribute]; {
-	case attribute == ofServer:
-		if at := slices.IndexFunc(r.servers.list, func(x Member) bool { return x.Name == name }); at >= 0 {
-			m = r.servers.list[at].seen
-		}
-	case attribute == ofClient:
-		if at := r.clients.find(Hash(0, []byte(name))); at >= 0 {
-			m = r.clients.sums[at]
-		}
-	case groups.Has(name):
-		g := groups.Get(name, true, nil)
-		m, parts, width = seen{g.First, g.Last, g.Outcomes}, g.Slices, groups.Width()
-	}
-	return m, parts, width
 }

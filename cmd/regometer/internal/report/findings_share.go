@@ -75,25 +75,19 @@ func (s *scan) sayOfSample(figures map[string]float64) string {
 	return fmt.Sprintf(" A sample of %s shows this.", text.Plural(len(s.events), "decision"))
 }
 
-// sums returns what the decisions of a cluster have of its feature, by name of an
-// attribute, and by side.
-func (s *scan) sums(c *cluster, attribute int) [][inside + 1]tally {
-	names := make([][inside + 1]tally, len(s.values[attribute]))
-	for _, e := range s.events {
-		if x := c.of(e); x >= 0 {
-			names[e.names[attribute]][c.side(e)].add(float64(x))
+// findOwner returns the name of an attribute that has most of what a cluster has
+// too much of, and its share of that. It also returns the number of decisions of
+// this name that are outside.
+func (s *scan) findOwner(c *cluster, a int) (name int32, share, outside float64) {
+	most, sum := 0.0, 0.0
+	for n, of := range s.sums(c, a) {
+		out := of[c.outside()]
+		extra := max(0, of[inside].has-of[inside].all*out.rate())
+		if sum += extra; extra > most {
+			most, name, outside = extra, int32(n), out.all
 		}
 	}
-	return names
-}
-
-// count counts a cluster, and that with which it is compared. A search leaves out
-// what is in other clusters.
-func (s *scan) count(c *cluster) {
-	c.in, c.out = tally{}, tally{}
-	for _, of := range s.sums(c, ofPath) {
-		c.in, c.out = c.in.plus(of[inside]), c.out.plus(of[c.outside()])
-	}
+	return name, most / max(sum, 1e-9), outside
 }
 
 // sayShare says how many decisions of a cluster have its feature, and what to do.
@@ -126,6 +120,9 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in.rate()), what, c.did, about,
 		text.Count(uint64(math.Round(in.rate()*of))), text.Count(uint64(of)), text.Percent(out.rate()), others, more), c.advice
 }
+
+// nearlyAll is the least share of nearly all decisions.
+const nearlyAll = 0.95
 
 // nameClient names a client that has nearly all of some decisions.
 func (f *Finding) nameClient(client string, share float64) string {

@@ -21,12 +21,9 @@ import (
 )
 
 const (
-	startLong      = 3 * time.Minute // a server is cold for this time after its first decision with a revision,
-	startDecisions = 100             // or for so many decisions,
-	startNear      = time.Minute     // unless this is the first minute of the log, since it may have begun long before
-	startShare     = 0.8             // of the decisions of a start are of cold servers, at least
-	medianRose     = 1.3             // by which a median must differ to describe slow decisions
-	loadTimes      = 1.5             // a load is high if so many times as many decisions come as at other times
+	startShare = 0.8 // of the decisions of a start are of cold servers, at least
+	medianRose = 1.3 // by which a median must differ to describe slow decisions
+	loadTimes  = 1.5 // a load is high if so many times as many decisions come as at other times
 )
 
 // starts reports whether a cluster is a start: most of what it has came soon
@@ -150,16 +147,6 @@ func (f *Finding) explain(in, out *took) (why, advice string) {
 		part = parts
 	}
 	return why, stageAdvice[part]
-}
-
-// stageAdvice says what to do if decisions are slow because of a part of
-// partStages, or because of the rest.
-var stageAdvice = [parts + 1]string{
-	ofEvaluation: " Find the rules and lines that take the time with `regometer replay --policy`, the policy and this log.",
-	ofHTTP:       " Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may.",
-	ofCompile:    " Policies or data changed, or the paths of requests have ids in them.",
-	ofInput:      " Inputs became larger, or clients send them slowly.",
-	parts:        " Check whether OPA waits for a processor: its CPU limit, its neighbours, and garbage collection.",
 }
 
 const (

@@ -11,8 +11,6 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
-	"github.com/regometer/regometer/outcome"
-	"github.com/regometer/regometer/rollup"
 )
 
 // A gap is a kind of gap.
@@ -59,23 +57,6 @@ func (in *Inputs) wrapped() bool {
 	return Ratio(uint64(p.Count), uint64(max(p.Count, in.Decisions+in.Repeats.LeftOut-in.Gaps.Time))) > gapShare
 }
 
-// Coverage says in paragraphs how much of the decisions could be used for what.
-// They have names between backticks, as findings. There are none without
-// decisions.
-func (r *Report) Coverage() (said []string) {
-	if r.Total.Decisions == 0 {
-		return nil
-	}
-	said = []string{r.covered()}
-	for _, n := range r.NotRun() {
-		said = append(said, fmt.Sprintf("As %s, these rules did not run, or only in part: `%s`.", n.Reason, strings.Join(n.Rules, "`, `")))
-	}
-	if unjudged := r.unjudged(); unjudged != "" {
-		said = append(said, unjudged)
-	}
-	return said
-}
-
 // covered is the first paragraph.
 func (r *Report) covered() string {
 	first, separator := "", "Of "+text.Plural(r.Total.Decisions, "decision")+", "
@@ -94,38 +75,6 @@ func (r *Report) covered() string {
 		said += " Others could not be read: " + problems + "."
 	}
 	return said
-}
-
-// The least values of a path of which most outcomes are not known.
-const (
-	unjudgedDecisions = 100
-	unjudgedShare     = 0.95
-)
-
-// unjudged gives an example of --outcome for the path with the most decisions
-// that have another result. Hidden results need another remedy.
-func (r *Report) unjudged() string {
-	most, key := uint64(r.Inputs.Gaps.Result), ""
-	for _, g := range r.Groups.Sums() {
-		n := g.Outcomes[outcome.Neither]
-		if r.By == "path" && n > most && g.Decisions >= unjudgedDecisions && Ratio(n, g.Decisions) >= unjudgedShare && g.Key != outcome.Query && g.Key != rollup.Other {
-			most, key = n, g.Key
-		}
-	}
-	rule, advice := r.sample.exampleOf(key), "If a field of the result says yes or no, name it"
-	if rule == listRule {
-		advice = "If the result lists reasons to deny, say so"
-	}
-	flag, ok := quoted([]string{"--outcome", key + "=" + rule})
-	switch {
-	case key == "":
-		return ""
-	case rule == numberRule:
-		return fmt.Sprintf("%s of path %s have another result: numbers, which no rule of `--outcome` judges.", text.Plural(most, "decision"), name(key))
-	case !ok || strings.ContainsAny(key, "=*`"):
-		flag = "--outcome"
-	}
-	return fmt.Sprintf("%s of path %s have another result. %s: `%s`.", text.Plural(most, "decision"), name(key), advice, flag)
 }
 
 // The rules that say that a report has only a part of a log, and that it has
@@ -170,51 +119,4 @@ func partlyRead(r *Report) string {
 		}
 	}
 	return finding
-}
-
-// NotRun has rules that did not run, or only in part, because the log or the
-// grouping lacks what they need.
-type NotRun struct {
-	Reason string   `json:"reason"`
-	Rules  []string `json:"rules"`
-}
-
-// needs are what rules need.
-type needs uint8
-
-const (
-	needsPaths needs = 1 << iota
-	needsTime
-	needsDuration
-	needsResult
-	needsID
-)
-
-// NotRun returns the rules that did not run. Each has one reason.
-func (r *Report) NotRun() (all []NotRun) {
-	g, decisions := &r.Inputs.Gaps, int64(r.Total.Decisions)
-	var known needs
-	for _, lack := range []struct {
-		is     bool
-		needs  needs
-		reason string
-	}{
-		{g.Time == decisions, needsTime, "no decision has a readable time"},
-		{r.Inputs.wrapped(), needsTime, "more than 1 % of the times are those of wrappers"},
-		{g.Duration == decisions, needsDuration, "no decision has a duration above 0"},
-		{g.Result == decisions, needsResult, "all results are hidden"},
-		{r.Inputs.Repeats.WithoutID >= decisions, needsID, "no decision has an id"},
-		{r.By != "path", needsPaths, "the groups are not paths"},
-	} {
-		n := NotRun{Reason: lack.reason}
-		for _, rule := range rules {
-			if lack.is && decisions > 0 && rule.needs&lack.needs != 0 && rule.needs&known == 0 {
-				n.Rules = append(n.Rules, rule.name)
-			}
-		}
-		if n.Rules != nil {
-			all, known = append(all, n), known|lack.needs
-		}
-	}
-	return all
 }

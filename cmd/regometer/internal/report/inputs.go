@@ -135,6 +135,17 @@ func (p *Problem) widen(from, to int64) {
 	}
 }
 
+// Remedy says which file is in a form that is not read, and how to read it. It
+// returns "" for other problems.
+func (p *Problem) Remedy() string {
+	for _, m := range magics {
+		if p.Kind == refused+logread.Problem(m.format) && m.remedy != "" && len(p.First) > 0 {
+			return Called(p.First[0].File) + " is " + m.remedy
+		}
+	}
+	return ""
+}
+
 // comparePlaces compares by file and line.
 func comparePlaces(a, b Place) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
@@ -153,4 +164,69 @@ func (in *Inputs) problems(kinds ...logread.Problem) (names string, sum Problem)
 		}
 	}
 	return strings.Join(all, ", "), sum
+}
+
+// An input is a file, standard input, or a member of an archive.
+type input struct {
+	InputFile
+	parts   []*part // in the order of the text
+	members *Inputs // of an archive: the sum of its members
+}
+
+// A part is text of an input that one reader reads.
+type part struct {
+	Inputs  // its decisions, other lines and problems; lines count from its beginning
+	input   *input
+	number  int // in the input
+	lines   int64
+	before  int64           // the lines before it in the file, when all parts have been read
+	failure logread.Problem // if the file cannot be read, or ""
+}
+
+// newPart adds a part to an input.
+func (in *input) newPart() *part {
+	p := &part{input: in, number: len(in.parts)}
+	in.parts = append(in.parts, p)
+	return p
+}
+
+// order returns the number of a part in its input, or 0 for nil.
+func (p *part) order() int {
+	if p == nil {
+		return 0
+	}
+	return p.number
+}
+
+// sum returns the inputs of all parts and members, with lines of the file.
+func (in *input) sum() *Inputs {
+	all, line, failed := new(Inputs), int64(0), false
+	for _, p := range in.parts {
+		p.before = line
+		for _, problem := range p.Problems {
+			for i := range problem.First {
+				problem.First[i].Line += line
+			}
+		}
+		all.merge(&p.Inputs)
+		line += p.lines
+		if p.failure != "" && !failed { // once, also if several parts fail
+			all.problem(p.failure, 1, Place{in.Name, max(line, 1)})
+			failed = true
+		}
+	}
+	if in.members != nil {
+		all.merge(in.members)
+		return all
+	}
+	if all.Decisions > 0 || line == 0 {
+		all.Unrecognised = ""
+		return all
+	}
+	all.Unrecognised = Called(in.Name) + describe(all.Unrecognised)
+	if _, cut := all.problems(logread.Truncated); cut.Count > 0 {
+		all.Unrecognised += "; the file ends within an object"
+	}
+	all.problem(NoDecisionLog, 1, Place{in.Name, 1})
+	return all
 }

@@ -5,10 +5,14 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
+	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // Report is a report of the decisions of some logs.
@@ -58,6 +62,14 @@ func (r *Report) Slices() []groupby.Slice {
 	return r.slices()
 }
 
+// Timed returns the slices of a group that have a time.
+func Timed(all []groupby.Slice) []groupby.Slice {
+	if len(all) > 0 && all[0].Begin == logread.NoTime {
+		return all[1:]
+	}
+	return all
+}
+
 // Top returns the first top groups, or all if top is 0.
 func (r *Report) Top(top int) []*Group {
 	if top <= 0 || top > r.Groups.Len() {
@@ -80,6 +92,25 @@ func (r *Report) Clients() []Member {
 		all[i].Name = cmp.Or(all[i].Name, none)
 	}
 	return all
+}
+
+// member returns all decisions of a path, server, client, revision or group, and
+// of some these slices of time, with their width.
+func (r *Report) member(attribute int, name string) (m seen, parts []groupby.Slice, width int64) {
+	switch groups := r.who[attribute]; {
+	case attribute == ofServer:
+		if at := slices.IndexFunc(r.servers.list, func(x Member) bool { return x.Name == name }); at >= 0 {
+			m = r.servers.list[at].seen
+		}
+	case attribute == ofClient:
+		if at := r.clients.find(Hash(0, []byte(name))); at >= 0 {
+			m = r.clients.sums[at]
+		}
+	case groups.Has(name):
+		g := groups.Get(name, true, nil)
+		m, parts, width = seen{g.First, g.Last, g.Outcomes}, g.Slices, groups.Width()
+	}
+	return m, parts, width
 }
 
 // Groups are the groups of a report. There may be very many, so most are made
@@ -169,4 +200,14 @@ type Finding struct {
 	Figures  map[string]float64 `json:"figures,omitempty"`
 
 	start bool // of decisions after the start of a server or a revision
+}
+
+// setTimes sets the first and the last time of a finding, and returns them in
+// words, or "" if they are not known.
+func (f *Finding) setTimes(from, to int64) string {
+	if from == logread.NoTime {
+		return ""
+	}
+	f.From, f.To = text.Time(from, time.RFC3339Nano), text.Time(to, time.RFC3339Nano)
+	return fmt.Sprintf(", from %s to %s UTC", at(from), at(to))
 }

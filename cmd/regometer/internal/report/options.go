@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/verdicts"
 )
@@ -76,6 +77,21 @@ type Progress struct {
 	Bytes, Of int64 // read so far, and in all files; Of is 0 if it is unknown
 	Decisions int64
 	Elapsed   time.Duration
+}
+
+// String returns a line with the bytes read, the speed, and the time left.
+func (p Progress) String() string {
+	line := text.Bytes(p.Bytes)
+	if p.Of > 0 {
+		line += " of " + text.Bytes(p.Of)
+	}
+	rate := float64(p.Bytes) / max(p.Elapsed.Seconds(), 1e-9)
+	line += fmt.Sprintf(", %s/s, %s", text.Bytes(int64(rate)), text.Plural(p.Decisions, "decision"))
+	if p.Of > p.Bytes && rate > 0 {
+		left := time.Duration(float64(p.Of-p.Bytes) / rate * float64(time.Second))
+		line += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return line
 }
 
 // Check sets the defaults of empty fields. It returns the error that [Read]

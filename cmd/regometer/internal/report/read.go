@@ -11,6 +11,7 @@
 package report
 
 import (
+	"archive/tar"
 	"bytes"
 	"cmp"
 	"context"
@@ -258,6 +259,20 @@ func (w *worker) readContent(ctx context.Context, p *part, l *layer, from io.Rea
 		}
 	}
 	p.fail(ctx, err)
+}
+
+// fail notes the error that ended the reading of a part.
+func (p *part) fail(ctx context.Context, err error) {
+	var known problemError
+	switch {
+	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
+	case errors.As(err, &known):
+		p.failure = known.Problem
+	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
+		p.failure = Damaged
+	default:
+		p.failure = Unreadable
+	}
 }
 
 // maxMemberName limits the name of a member in messages.

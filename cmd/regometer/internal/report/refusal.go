@@ -29,17 +29,6 @@ const refused logread.Problem = "format_"
 
 const nested = refused + "nested"
 
-// Remedy says which file is in a form that is not read, and how to read it. It
-// returns "" for other problems.
-func (p *Problem) Remedy() string {
-	for _, m := range magics {
-		if p.Kind == refused+logread.Problem(m.format) && m.remedy != "" && len(p.First) > 0 {
-			return Called(p.First[0].File) + " is " + m.remedy
-		}
-	}
-	return ""
-}
-
 // Called returns the name of a file, or of a member of an archive, for
 // sentences.
 func Called(file string) string {

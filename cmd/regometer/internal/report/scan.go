@@ -58,6 +58,10 @@ const (
 	anyName   = -1
 	pairLeast = 200 // decisions of a path and a server or client
 	pairMost  = 64  // such pairs
+
+	startLong      = 3 * time.Minute // a server is cold for this time after its first decision with a revision,
+	startDecisions = 100             // or for so many decisions,
+	startNear      = time.Minute     // unless this is the first minute of the log, since it may have begun long before
 )
 
 // A target is what a search looks at: a name, or the pair of a path and a server
@@ -118,6 +122,12 @@ func newScan(of *decisionSample, servers *servers) *scan {
 	}
 	sets.Wait()
 	return s
+}
+
+// from returns the index of the first event from a time on.
+func (s *scan) from(time int64) int {
+	at, _ := slices.BinarySearchFunc(s.events, time, func(e *event, t int64) int { return cmp.Compare(e.time, t) })
+	return at
 }
 
 // setNames sets the names of an attribute, and lists the events of each.
@@ -301,6 +311,19 @@ type feature struct {
 	advice string
 }
 
+// The thresholds of features.
+const (
+	rarePoints   = 0.02 // the share of an outcome minus the share outside, if that is small:
+	rareTimes    = 3    // the share divided by the share outside,
+	revisedTimes = 1.5  // or less if a revision begins with it
+	slowLow      = 2.5  // slow: the duration divided by that of the path's fastest tenth
+	slowHigh     = 8    // the same, for a cluster among other slow decisions
+	slowHigher   = 32   // and these, where some decisions always take long
+	slowHighest  = 128
+	topShare     = 0.98 // few slow decisions: longer than this share of the decisions of their path,
+	topTimes     = 16   // and so many times as long as the fastest tenth
+)
+
 // features begin with those of the outcomes.
 var features = [...]feature{
 	outcome.Allowed: {kind: shifted, outcome: outcome.Allowed, least: 0.08, rule: "allowed", word: "allowed", did: "were allowed",
@@ -326,6 +349,16 @@ var features = [...]feature{
 	hangs,
 	{kind: repeated, least: 0.5, rule: "requests_repeated", did: "had an input that the same path got in the minute before",
 		advice: " Find out whether the client tries the same request again and again."},
+}
+
+// stageAdvice says what to do if decisions are slow because of a part of
+// partStages, or because of the rest.
+var stageAdvice = [parts + 1]string{
+	ofEvaluation: " Find the rules and lines that take the time with `regometer replay --policy`, the policy and this log.",
+	ofHTTP:       " Look at the other server, and set `timeout` in the call so that decisions do not wait longer than they may.",
+	ofCompile:    " Policies or data changed, or the paths of requests have ids in them.",
+	ofInput:      " Inputs became larger, or clients send them slowly.",
+	parts:        " Check whether OPA waits for a processor: its CPU limit, its neighbours, and garbage collection.",
 }
 
 var hangs = feature{kind: unfinished, least: 0.1, rule: "http_send_unfinished", did: "had a call of `http.send` that did not end", stage: httpStage,
@@ -375,20 +408,4 @@ func (f *feature) isRaised(share, outside float64, revised bool) bool {
 	}
 	rare := (f.rare || f.kind == shifted || f.kind == unfinished) && share >= outside+rarePoints && share >= times*outside
 	return rare || !f.rare && share >= outside+f.least
-}
-
-// judges reports whether a subject is of interest at all times. Paths, clients and
-// keys differ in their outcomes, so most of them are compared only with other times.
-func (c *cluster) judges() bool {
-	switch {
-	case c.kind == repeated:
-		return false // some clients always ask the same
-	case c.kind != shifted && c.kind != compiled || c.subject[ofServer] != anyName || c.subject[ofRevision] != anyName:
-		return true
-	case c.subject[ofClient] == anyName && c.subject[ofKey] == anyName:
-		return false
-	case c.outcome >= outcome.Undefined:
-		return true
-	}
-	return c.in.rate() >= alwaysShare && c.out.rate() <= seldomShare
 }

@@ -17,25 +17,15 @@ import (
 
 // The thresholds that a cluster must reach.
 const (
-	rarePoints   = 0.02 // the share of an outcome minus the share outside, if that is small:
-	rareTimes    = 3    // the share divided by the share outside,
-	revisedTimes = 1.5  // or less if a revision begins with it
-	alwaysShare  = 0.95 // of denied and other decisions of a client at all times,
-	seldomShare  = 0.7  // against those outside, at most
-	slowLow      = 2.5  // slow: the duration divided by that of the path's fastest tenth
-	slowHigh     = 8    // the same, for a cluster among other slow decisions
-	slowHigher   = 32   // and these, where some decisions always take long
-	slowHighest  = 128
-	topShare     = 0.98 // few slow decisions: longer than this share of the decisions of their path,
-	topTimes     = 16   // and so many times as long as the fastest tenth
-	slowTimes    = 1.2  // the factor of an interval
-	serverTimes  = 2    // the factor of a server from the first decision to the last
-	slowNoise    = 2.5  // the logarithm of the factor divided by the usual differences
-	scanSlices   = 256  // runs of the decisions that are compared
-	scanTests    = 1000 // that share contrast.Error
-	asksLeast    = 0.25 // how often a client that is compared with itself asks elsewhere, divided by how often others do
-	burstParts   = 32   // parts of a cluster: what a client asks for in as much time is a burst,
-	burstLeast   = 4    // and the difference must be so many times its standard error
+	scanScore   = 10   // the logarithm of the likelihood ratio, without penalties
+	slowTimes   = 1.2  // the factor of an interval
+	serverTimes = 2    // the factor of a server from the first decision to the last
+	slowNoise   = 2.5  // the logarithm of the factor divided by the usual differences
+	scanSlices  = 256  // runs of the decisions that are compared
+	scanTests   = 1000 // that share contrast.Error
+	asksLeast   = 0.25 // how often a client that is compared with itself asks elsewhere, divided by how often others do
+	burstParts  = 32   // parts of a cluster: what a client asks for in as much time is a burst,
+	burstLeast  = 4    // and the difference must be so many times its standard error
 )
 
 // A trial decides about a cluster.

@@ -75,11 +75,11 @@ func TestGroupText(t *testing.T) {
 	g.Counters = []groupby.Counter{{Name: queryHits, Total: groupby.Sum{Lo: 9}}}
 	want := "5,016 decisions: 1 allowed, 2 denied, 3 with another result, 4 undefined, 5,000 failed, 6 cancelled. " +
 		`Errors: d 4, c\n 3, b 2 and 1 more. Query cache: 100 % hits.`
-	if got := groupText(&g); got != want {
+	if got := new(Report).groupText(&g); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	one := groupOf("p", [6]uint64{1})
-	if got := groupText(&one); got != "1 decision: 1 allowed." {
+	if got := new(Report).groupText(&one); got != "1 decision: 1 allowed." {
 		t.Error(got)
 	}
 }
