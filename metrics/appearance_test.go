@@ -92,7 +92,7 @@ func TestGoroutinesAddNames(t *testing.T) {
 					n := c.value.Load()
 					if h != nil {
 						histograms++
-						n = h.summary().Count
+						n = Metric{value: h}.Summary().Count
 					} else {
 						counters++
 					}

@@ -16,10 +16,6 @@ type collection struct {
 	first   store
 }
 
-// inlineMetrics limits the timers and counters that a store holds without
-// another allocation. A decision of OPA's server records up to seven.
-const inlineMetrics = 8
-
 // store holds the metrics of a collection between two calls of Clear.
 //
 // The first timers and counters are inline, in a list of names and a separate
@@ -231,18 +227,16 @@ func (s *store) insertSlow(name string, h uint64, d *descriptor) *entry {
 // index lacks it. The caller holds s.mu.
 func (s *store) insert(name string, h uint64, d *descriptor) *entry {
 	x := s.more.Load()
-	switch {
-	case x == nil:
+	if x == nil {
 		x = newIndex()
 		s.more.Store(x)
-	default:
-		if e := x.find(name, h); e != nil {
-			return e
-		}
-		if x.full() {
-			x = x.grown()
-			s.more.Store(x)
-		}
+	}
+	if e := x.find(name, h); e != nil {
+		return e
+	}
+	if x.full() {
+		x = x.grown()
+		s.more.Store(x)
 	}
 	return x.insert(name, h, d)
 }
@@ -279,6 +273,29 @@ func (s *store) each(f func(*descriptor, *cell, *histogram) bool) {
 	}
 }
 
+// descriptors makes the missing descriptors of metrics that are read.
+type descriptors struct {
+	free []descriptor
+	next int // the number of descriptors in the last allocation
+}
+
+// load returns the descriptor in at. If there is none, load makes the
+// descriptor and stores it there.
+func (s *descriptors) load(kind Kind, name string, at *atomic.Pointer[descriptor]) *descriptor {
+	d := at.Load()
+	if d == nil {
+		if len(s.free) == 0 {
+			s.next = min(max(2*s.next, 4), maxEntries)
+			s.free = make([]descriptor, s.next)
+		}
+		d = &s.free[0]
+		s.free = s.free[1:]
+		d.format(kind, name)
+		at.Store(d) // another reader may store an equal descriptor
+	}
+	return d
+}
+
 func (c *collection) All() map[string]any { return c.store().values(false) }
 
 func (c *collection) Timers() map[string]any { return c.store().values(true) }
@@ -307,29 +324,10 @@ func (s *store) values(onlyTimers bool) map[string]any {
 		case d.kind == KindCounter:
 			all[d.key] = box.uint64(uint64(c.value.Load()))
 		default:
-			s := h.summary()
+			s, _ := h.summary()
 			all[d.key] = s.toMap(&box)
 		}
 		return true
 	})
 	return all
-}
-
-// String returns the metrics as key:value, sorted by key and separated by
-// spaces. It writes values as fmt writes the values of All.
-func (c *collection) String() string {
-	w := writers.Get().(*writer)
-	defer w.release()
-	w.items = c.store().appendSorted(w.items[:0])
-	text := w.json[:0]
-	for i := range w.items {
-		m := &w.items[i]
-		if i > 0 {
-			text = append(text, ' ')
-		}
-		text = append(append(text, m.descriptor.key...), ':')
-		text, _ = m.appendValue(text, &summaryText)
-	}
-	w.json = text
-	return string(text)
 }

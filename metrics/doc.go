@@ -52,7 +52,7 @@
 // The hot path begins at Timer in collection.go, which looks up the metrics of
 // a request, and continues in timer.go. name.go finds a name, and unsafe.go
 // finds a constant. index.go holds the metrics that do not fit inline.
-// Histograms are in histogram.go, reservoir.go and summary.go.
+// Histograms are in reservoir.go, histogram.go, summary.go and statistics.go.
 //
 // All that OPA's package exports stays as it is there. Before 1.0, the other names
 // may change: AppendJSON, Each, Kind, Metric and Summary.

@@ -60,10 +60,10 @@ func (m Metric) Uint64() uint64 {
 // Summary returns the current summary of a histogram, and the zero Summary for
 // other kinds.
 func (m Metric) Summary() Summary {
-	if h, ok := m.value.(*histogram); ok {
-		return h.summary()
-	}
 	s, _ := summaryOf(m.value)
+	if h, ok := m.value.(*histogram); ok {
+		s, _ = h.summary()
+	}
 	return s
 }
 

@@ -5,24 +5,14 @@ package metrics
 
 import (
 	"math"
-	"math/bits"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 )
 
-const (
-	reservoirSize = 1028        // limits the values that a histogram keeps
-	decay         = 0.015       // of a value's weight, per second
-	meanLife      = 1e9 / decay // nanoseconds until a weight has fallen by a factor of e
-)
-
 // histogram keeps up to 1,028 values. From more values it keeps a
-// forward-decaying sample of 1,028 (see reservoir.go). The first values are
-// inline, the others in segments. Segments are added as values arrive and never
-// copied. A value takes 16 bytes.
+// forward-decaying sample of 1,028.
 type histogram struct {
-	entry
-
 	// threshold is 0 until the reservoir is full. Then it is the priority that
 	// a value must exceed to enter, with the sign bit flipped. It only rises,
 	// so Update can reject a value without the lock.
@@ -35,85 +25,12 @@ type histogram struct {
 	replaced  uint32        // the number of replacements in the full reservoir
 	evictions *evictionList // nil until the reservoir is full
 	sums      sums
-	segment1  *[32]sample
-	segment2  *[64]sample
-	segment3  *[128]sample
-	segment4  *[256]sample
-	segment5  *[512]sample
-	segment6  *[28]sample
-	segment0  [8]sample
+	reservoir
 
 	// count is the number of all updates, once the reservoir is full. It is the
 	// last field, to be far from the fields that a look-up and the comparison
 	// with threshold read.
 	count atomic.Int64
-}
-
-// sample is a value in the reservoir.
-type sample struct {
-	value int64
-	// at is the time of the value's arrival, in nanoseconds since base. Once
-	// the reservoir is full, at is the priority: this time plus the value's
-	// delay.
-	at int64
-}
-
-// segments is the number of segments.
-const segments = 7
-
-// segment returns segment i, which must exist.
-func (h *histogram) segment(i int) []sample {
-	switch i {
-	case 0:
-		return h.segment0[:]
-	case 1:
-		return h.segment1[:]
-	case 2:
-		return h.segment2[:]
-	case 3:
-		return h.segment3[:]
-	case 4:
-		return h.segment4[:]
-	case 5:
-		return h.segment5[:]
-	default:
-		return h.segment6[:]
-	}
-}
-
-// locate returns the segment that holds the sample with index i, and its index
-// there. Segments begin at 0, 8, 40, 104, 232, 488 and 1000: 24 below powers of
-// two.
-func locate(i int) (segment, offset int) {
-	length := bits.Len(uint(i + 24))
-	if length == 5 {
-		return 0, i
-	}
-	return length - 5, i + 24 - 1<<(length-1)
-}
-
-// at returns the sample with index i.
-func (h *histogram) at(i int) *sample {
-	segment, offset := locate(i)
-	return &h.segment(segment)[offset]
-}
-
-// allocate makes the memory of a segment.
-func (h *histogram) allocate(segment int) {
-	switch segment {
-	case 1:
-		h.segment1 = new([32]sample)
-	case 2:
-		h.segment2 = new([64]sample)
-	case 3:
-		h.segment3 = new([128]sample)
-	case 4:
-		h.segment4 = new([256]sample)
-	case 5:
-		h.segment5 = new([512]sample)
-	case 6:
-		h.segment6 = new([28]sample)
-	}
 }
 
 // Update adds a value. Once the reservoir is full, a value that cannot enter it
@@ -154,6 +71,94 @@ func (h *histogram) fill(v, t int64) {
 	h.mu.Unlock()
 }
 
+// becomeFull turns times of arrival into priorities. The caller holds h.mu.
+func (h *histogram) becomeFull() {
+	h.evictions = new(evictionList)
+	h.seed = rand.Uint64()
+	floor := int64(math.MaxInt64)
+	for i := range segments {
+		segment := h.segment(i)
+		for j := range segment {
+			segment[j].at += expDelay(rand.Uint64())
+			floor = min(floor, segment[j].at)
+		}
+	}
+	for i := h.sorted; i < h.n; i++ {
+		h.evictions.markMoved(i)
+	}
+	h.sorted = h.n
+	// If values come at a steady rate, this span above the threshold has 48
+	// priorities.
+	h.evictions.span = 3_112_840_000 // meanLife · 48 / 1,028
+	h.findEvictions(floor)
+}
+
+// findEvictions finds the samples of lowest priority and sets the threshold.
+// floor must not be above any priority. The caller holds h.mu.
+func (h *histogram) findEvictions(floor int64) {
+	l := h.evictions
+	for l.n = 0; l.n == 0; {
+		limit := floor + l.span
+		if limit < floor { // an overflow
+			limit = math.MaxInt64
+		}
+		place := uint16(0)
+		for i := range segments {
+			for _, s := range h.segment(i) {
+				if s.at <= limit && (l.n < len(l.place) || s.at < l.priority[0]) {
+					l.insert(place, s.at)
+				}
+				place++
+			}
+		}
+		switch {
+		case l.n == len(l.place):
+			l.span /= 2
+		case l.n < len(l.place)/4 && limit < math.MaxInt64:
+			l.span = 2*l.span + 1
+		}
+	}
+	h.raiseThreshold()
+}
+
+// raiseThreshold sets threshold to the lowest priority in the reservoir. The
+// caller holds h.mu.
+func (h *histogram) raiseThreshold() {
+	h.threshold.Store(h.evictions.priority[h.evictions.n-1] ^ math.MinInt64)
+}
+
+// offer replaces the sample of the lowest priority with v, if the priority of v
+// is higher.
+func (h *histogram) offer(v, priority int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.evictions
+	if l.n == 0 {
+		h.findEvictions(h.threshold.Load() ^ math.MinInt64)
+	}
+	if priority <= l.priority[l.n-1] {
+		return
+	}
+	place := l.place[l.n-1]
+	s := h.at(int(place))
+	if !l.hasMoved(place) {
+		h.sums.remove(s.value)
+		l.markMoved(place)
+	}
+	*s = sample{v, priority}
+	h.replaced++
+	l.n--
+	switch {
+	case l.n == 0:
+		h.findEvictions(h.threshold.Load() ^ math.MinInt64)
+	case priority < l.priority[0]:
+		l.insert(place, priority)
+		fallthrough
+	default:
+		h.raiseThreshold()
+	}
+}
+
 // version identifies a state of a histogram. Two versions are equal only if
 // there was no update in between.
 type version struct {
@@ -167,11 +172,4 @@ func (h *histogram) version() version {
 		return version{count: int64(h.n)}
 	}
 	return version{h.count.Load(), h.replaced}
-}
-
-func (h *histogram) Value() any {
-	box := newBoxes()
-	defer box.release()
-	s := h.summary()
-	return s.toMap(&box)
 }

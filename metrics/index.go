@@ -5,6 +5,10 @@ package metrics
 
 import "sync/atomic"
 
+// inlineMetrics limits the timers and counters that a store holds without
+// another allocation. A decision of OPA's server records up to seven.
+const inlineMetrics = 8
+
 // index holds the metrics of a store that are not inline, in a hash table with
 // open addressing. A reader takes no lock. A writer holds the lock of the
 // store. It replaces a full table by a larger one with the same entries. A
@@ -116,9 +120,12 @@ func (x *index) grown() *index {
 func (x *index) insert(name string, h uint64, d *descriptor) *entry {
 	var e *entry
 	if kindOf(h) == KindHistogram {
-		h := new(histogram)
+		h := new(struct { // in one allocation
+			entry
+			histogram
+		})
 		e = &h.entry
-		e.histogram = h
+		e.histogram = &h.histogram
 	} else {
 		if len(x.free) == 0 {
 			x.free = make([]entry, min(max(x.used, firstEntries), maxEntries))

@@ -5,31 +5,10 @@ package metrics
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 )
-
-// AppendJSON appends the JSON text of m to dst and returns the result. The text
-// has the bytes that json.Marshal(m) returns, for any implementation of
-// [Metrics]. If [New] made m and dst has room, AppendJSON allocates memory only
-// for the keys of names that the program has seen only once. It fails only if
-// json.Marshal fails, and then returns dst unchanged. It never fails for
-// collections from New.
-func AppendJSON(dst []byte, m Metrics) ([]byte, error) {
-	if c, ok := m.(*collection); ok {
-		return c.store().appendJSON(dst), nil
-	}
-	b, err := json.Marshal(m)
-	return append(dst, b...), err
-}
-
-// MarshalJSON returns the bytes that json.Marshal(c.All()) returns.
-func (c *collection) MarshalJSON() ([]byte, error) {
-	return c.store().appendJSON(nil), nil
-}
 
 // jsonCache keeps the last JSON text of a store, and the values in the text.
 // When a collection is marshalled again, most metrics have not changed. The
@@ -61,51 +40,9 @@ type item struct {
 	histogram  *histogram // or nil
 }
 
-// appendJSON appends the JSON text of the store's metrics.
-func (s *store) appendJSON(dst []byte) []byte {
-	if s.mu.TryLock() {
-		again := s.cache != nil
-		if again {
-			dst = s.appendCached(dst)
-		} else {
-			s.cache = marshalledOnce
-		}
-		s.mu.Unlock()
-		if again {
-			return dst
-		}
-	}
-	if s.more.Load() == nil { // a decision's few numbers fit on the stack
-		var room [inlineMetrics]item
-		var text [512]byte
-		return append(dst, appendItems(text[:0], s.appendSorted(room[:0]))...)
-	}
-	w := writers.Get().(*writer)
-	w.items = s.appendSorted(w.items[:0])
-	w.json = appendItems(w.json[:0], w.items)
-	dst = append(dst, w.json...)
-	w.release()
-	return dst
-}
-
-// appendCached updates the text that the store keeps, and appends it. The
-// caller holds s.mu.
-func (s *store) appendCached(dst []byte) []byte {
-	if s.cache == marshalledOnce {
-		s.cache = new(jsonCache)
-	}
-	w := writers.Get().(*writer)
-	s.cache.update(s, w)
-	w.release()
-	return append(dst, s.cache.json...)
-}
-
-// update updates the text. The caller holds s.mu.
-func (c *jsonCache) update(s *store, w *writer) {
-	if s.len() != len(c.fragments) || len(c.json) == 0 {
-		c.rebuild(s, w)
-		return
-	}
+// update updates the text, which must have all metrics. The caller holds the
+// lock of the store.
+func (c *jsonCache) update(w *writer) {
 	// Copy unchanged fragments in one piece, up to the next change. The piece
 	// begins at copied.
 	w.json = w.json[:0]
@@ -130,9 +67,9 @@ func (c *jsonCache) update(s *store, w *writer) {
 	}
 }
 
-// rebuild makes a new text from the current metrics.
-func (c *jsonCache) rebuild(s *store, w *writer) {
-	w.items = s.appendSorted(w.items[:0])
+// rebuild makes a new text of the items in w. The caller holds the lock of the
+// store.
+func (c *jsonCache) rebuild(w *writer) {
 	c.fragments = slices.Grow(c.fragments[:0], len(w.items))
 	w.json = w.json[:0]
 	for i, item := range w.items {
@@ -189,10 +126,7 @@ func (m *item) appendTo(dst []byte, i int) ([]byte, version) {
 // format. It returns the version that the text has.
 func (m *item) appendValue(dst []byte, format *summaryFormat) ([]byte, version) {
 	if h := m.histogram; h != nil {
-		h.mu.Lock()
-		v := h.version()
-		summary := h.summarize(v)
-		h.mu.Unlock()
+		summary, v := h.summary()
 		return summary.appendTo(dst, format), v
 	}
 	v := m.cell.number(m.descriptor.kind)
@@ -219,18 +153,6 @@ func closeObject(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// len returns the number of metrics. The caller holds s.mu.
-func (s *store) len() int {
-	n := 0
-	for n < inlineMetrics && s.names[n].Load() != 0 {
-		n++
-	}
-	if x := s.more.Load(); x != nil {
-		n += x.used
-	}
-	return n
-}
-
 // writer holds the memory that marshalling needs besides its result.
 type writer struct {
 	items []item
@@ -252,14 +174,4 @@ func (w *writer) release() {
 	clear(w.items) // they would keep the collection alive
 	w.items = w.items[:0]
 	writers.Put(w)
-}
-
-// appendSorted appends the metrics of s, sorted by key, to the empty items.
-func (s *store) appendSorted(items []item) []item {
-	s.each(func(d *descriptor, c *cell, h *histogram) bool {
-		items = append(items, item{d, c, h})
-		return true
-	})
-	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.descriptor.key, b.descriptor.key) })
-	return items
 }

@@ -4,24 +4,11 @@
 package metrics
 
 import (
-	"encoding/json"
 	"hash/maphash"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 )
-
-// descriptor holds the strings that depend only on a metric's kind and name. It
-// is immutable. All collections share the descriptors in the catalog, so that
-// the program formats and escapes a key once.
-type descriptor struct {
-	name string
-	key  string // as in [Metrics.All]
-	json string // the key as a JSON string, and a colon
-	hash uint64 // 0 outside the catalog; see hashName
-	kind Kind
-	id   uint32 // the place in the catalog plus 1, or 0 outside the catalog
-}
 
 // The catalog holds the descriptors of names that recur. It is a hash table
 // with open addressing. Names are never removed, so that a collection can refer
@@ -123,63 +110,6 @@ func enterCatalog(name string, h uint64) *descriptor {
 	catalog[place].descriptor.Store(d)
 	catalogSize.Add(1)
 	return d
-}
-
-// descriptors makes the missing descriptors of metrics that are read.
-type descriptors struct {
-	free []descriptor
-	next int // the number of descriptors in the last allocation
-}
-
-// load returns the descriptor in at. If there is none, load makes the
-// descriptor and stores it there.
-func (s *descriptors) load(kind Kind, name string, at *atomic.Pointer[descriptor]) *descriptor {
-	d := at.Load()
-	if d == nil {
-		if len(s.free) == 0 {
-			s.next = min(max(2*s.next, 4), maxEntries)
-			s.free = make([]descriptor, s.next)
-		}
-		d = &s.free[0]
-		s.free = s.free[1:]
-		d.format(kind, name)
-		at.Store(d) // another reader may store an equal descriptor
-	}
-	return d
-}
-
-// format makes d the descriptor of a metric. It copies the name, because the
-// name may be part of a large buffer.
-func (d *descriptor) format(kind Kind, name string) {
-	prefix, suffix := "timer_", "_ns"
-	switch kind {
-	case KindCounter:
-		prefix, suffix = "counter_", ""
-	case KindHistogram:
-		prefix, suffix = "histogram_", ""
-	}
-	d.kind = kind
-	if isPlainJSON(name) {
-		d.json = `"` + prefix + name + suffix + `":`
-		d.key = d.json[1 : len(d.json)-2]
-		d.name = d.key[len(prefix) : len(prefix)+len(name)]
-		return
-	}
-	d.key = prefix + name + suffix
-	d.name = d.key[len(prefix) : len(prefix)+len(name)]
-	quoted, _ := json.Marshal(d.key) // never fails for a string
-	d.json = string(quoted) + ":"
-}
-
-// isPlainJSON reports whether JSON writes s without any escape.
-func isPlainJSON(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
-			return false
-		}
-	}
-	return true
 }
 
 // The names that OPA records.

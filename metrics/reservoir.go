@@ -7,9 +7,94 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 )
+
+const (
+	reservoirSize = 1028        // limits the values that a histogram keeps
+	decay         = 0.015       // of a value's weight, per second
+	meanLife      = 1e9 / decay // nanoseconds until a weight has fallen by a factor of e
+)
+
+// sample is a value in the reservoir.
+type sample struct {
+	value int64
+	// at is the time of the value's arrival, in nanoseconds since base. Once
+	// the reservoir is full, at is the priority: this time plus the value's
+	// delay.
+	at int64
+}
+
+// reservoir holds the values of a histogram, with 16 bytes each. The first
+// values are inline, the others in segments. Segments are added as values arrive
+// and never copied.
+type reservoir struct {
+	segment1 *[32]sample
+	segment2 *[64]sample
+	segment3 *[128]sample
+	segment4 *[256]sample
+	segment5 *[512]sample
+	segment6 *[28]sample
+	segment0 [8]sample
+}
+
+// segments is the number of segments.
+const segments = 7
+
+// segment returns segment i, which must exist.
+func (r *reservoir) segment(i int) []sample {
+	switch i {
+	case 0:
+		return r.segment0[:]
+	case 1:
+		return r.segment1[:]
+	case 2:
+		return r.segment2[:]
+	case 3:
+		return r.segment3[:]
+	case 4:
+		return r.segment4[:]
+	case 5:
+		return r.segment5[:]
+	default:
+		return r.segment6[:]
+	}
+}
+
+// locate returns the segment that holds the sample with index i, and its index
+// there. Segments begin at 0, 8, 40, 104, 232, 488 and 1000: 24 below powers of
+// two.
+func locate(i int) (segment, offset int) {
+	length := bits.Len(uint(i + 24))
+	if length == 5 {
+		return 0, i
+	}
+	return length - 5, i + 24 - 1<<(length-1)
+}
+
+// at returns the sample with index i.
+func (r *reservoir) at(i int) *sample {
+	segment, offset := locate(i)
+	return &r.segment(segment)[offset]
+}
+
+// allocate makes the memory of a segment.
+func (r *reservoir) allocate(segment int) {
+	switch segment {
+	case 1:
+		r.segment1 = new([32]sample)
+	case 2:
+		r.segment2 = new([64]sample)
+	case 3:
+		r.segment3 = new([128]sample)
+	case 4:
+		r.segment4 = new([256]sample)
+	case 5:
+		r.segment5 = new([512]sample)
+	case 6:
+		r.segment6 = new([28]sample)
+	}
+}
 
 // The full reservoir is a forward-decaying priority sample (Cormode,
 // Shkapenyuk, Srivastava and Xu, "Forward Decay: A Practical Time Decay Model
@@ -82,10 +167,10 @@ func (l *evictionList) separate(all, fresh []sample) (ordered, moved []sample) {
 }
 
 // relocate updates the places on the list before the caller writes the samples
-// of h back in order. fresh holds the samples that have moved, in order. A
+// of r back in order. fresh holds the samples that have moved, in order. A
 // place falls by one for each moved sample that stood before it, and rises by
 // one for each fresh sample that comes before it.
-func (l *evictionList) relocate(h *histogram, fresh []sample) {
+func (l *evictionList) relocate(r *reservoir, fresh []sample) {
 	for i, place := range l.place[:l.n] {
 		if l.hasMoved(place) { // a new sample is among the lowest, which is rare
 			l.n = 0
@@ -95,7 +180,7 @@ func (l *evictionList) relocate(h *histogram, fresh []sample) {
 		for _, word := range l.moved[:place/64] {
 			left += bits.OnesCount64(word)
 		}
-		value := h.at(int(place)).value
+		value := r.at(int(place)).value
 		come, _ := slices.BinarySearchFunc(fresh, value, func(s sample, v int64) int { return cmp.Compare(s.value, v) })
 		l.place[i] = place + uint16(come-left)
 	}
@@ -118,92 +203,4 @@ func (l *evictionList) insert(place uint16, priority int64) {
 	l.priority[i] = priority
 	l.place[i] = place
 	l.n++
-}
-
-// becomeFull turns times of arrival into priorities. The caller holds h.mu.
-func (h *histogram) becomeFull() {
-	h.evictions = new(evictionList)
-	h.seed = rand.Uint64()
-	floor := int64(math.MaxInt64)
-	for i := range segments {
-		segment := h.segment(i)
-		for j := range segment {
-			segment[j].at += expDelay(rand.Uint64())
-			floor = min(floor, segment[j].at)
-		}
-	}
-	for i := h.sorted; i < h.n; i++ {
-		h.evictions.markMoved(i)
-	}
-	h.sorted = h.n
-	// If values come at a steady rate, this span above the threshold has 48
-	// priorities.
-	h.evictions.span = 3_112_840_000 // meanLife · 48 / 1,028
-	h.findEvictions(floor)
-}
-
-// findEvictions finds the samples of lowest priority and sets the threshold.
-// floor must not be above any priority. The caller holds h.mu.
-func (h *histogram) findEvictions(floor int64) {
-	l := h.evictions
-	for l.n = 0; l.n == 0; {
-		limit := floor + l.span
-		if limit < floor { // an overflow
-			limit = math.MaxInt64
-		}
-		place := uint16(0)
-		for i := range segments {
-			for _, s := range h.segment(i) {
-				if s.at <= limit && (l.n < len(l.place) || s.at < l.priority[0]) {
-					l.insert(place, s.at)
-				}
-				place++
-			}
-		}
-		switch {
-		case l.n == len(l.place):
-			l.span /= 2
-		case l.n < len(l.place)/4 && limit < math.MaxInt64:
-			l.span = 2*l.span + 1
-		}
-	}
-	h.raiseThreshold()
-}
-
-// raiseThreshold sets threshold to the lowest priority in the reservoir. The
-// caller holds h.mu.
-func (h *histogram) raiseThreshold() {
-	h.threshold.Store(h.evictions.priority[h.evictions.n-1] ^ math.MinInt64)
-}
-
-// offer replaces the sample of the lowest priority with v, if the priority of v
-// is higher.
-func (h *histogram) offer(v, priority int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.evictions
-	if l.n == 0 {
-		h.findEvictions(h.threshold.Load() ^ math.MinInt64)
-	}
-	if priority <= l.priority[l.n-1] {
-		return
-	}
-	place := l.place[l.n-1]
-	s := h.at(int(place))
-	if !l.hasMoved(place) {
-		h.sums.remove(s.value)
-		l.markMoved(place)
-	}
-	*s = sample{v, priority}
-	h.replaced++
-	l.n--
-	switch {
-	case l.n == 0:
-		h.findEvictions(h.threshold.Load() ^ math.MinInt64)
-	case priority < l.priority[0]:
-		l.insert(place, priority)
-		fallthrough
-	default:
-		h.raiseThreshold()
-	}
 }

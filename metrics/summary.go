@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-	"sync"
 )
 
 // Summary describes the values of a histogram. It is exact for up to 1,028
@@ -152,75 +151,6 @@ func (s *Summary) percentiles(n int, at func(int) int64) {
 	s.P999 = percentile(0.999)
 	s.P9999 = percentile(0.9999)
 }
-
-// summary returns the summary of the values so far.
-func (h *histogram) summary() Summary {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.summarize(h.version())
-}
-
-// summarize returns the summary of the values, with the count of the version.
-// The caller holds h.mu.
-func (h *histogram) summarize(v version) Summary {
-	s := Summary{Count: v.count}
-	if h.n > 0 {
-		h.sortSamples()
-		n := int(h.n)
-		s.Mean, s.StdDev = h.sums.mean(n), h.sums.stdDev(n)
-		s.percentiles(n, func(i int) int64 { return h.at(i).value })
-	}
-	return s
-}
-
-// sortSamples sorts all values and adds them to the sums. It sorts only the
-// values that came since the last call, and merges them with the values that
-// were in order before. The caller holds h.mu.
-func (h *histogram) sortSamples() {
-	n := int(h.n)
-	if int(h.sorted) == n && (h.evictions == nil || !h.evictions.anyMoved()) {
-		return
-	}
-	w := workspaces.Get().(*workspace)
-	defer workspaces.Put(w)
-	all := w.all[:0]
-	for i := 0; len(all) < n; i++ {
-		segment := h.segment(i)
-		all = append(all, segment[:min(len(segment), n-len(all))]...)
-	}
-	ordered, fresh := all[:h.sorted], all[h.sorted:]
-	if h.evictions != nil {
-		ordered, fresh = h.evictions.separate(all, w.fresh[:0])
-	}
-	h.sums.addAll(fresh)
-	w.sort(fresh)
-	if h.evictions != nil {
-		h.evictions.relocate(h, fresh)
-	}
-	if len(ordered) > 0 {
-		fresh = mergeSamples(w.spare[:0], ordered, fresh)
-	}
-	for i := 0; len(fresh) > 0; i++ {
-		fresh = fresh[copy(h.segment(i), fresh):]
-	}
-	h.sorted = h.n
-}
-
-// workspace holds the memory for sorting the samples of one histogram.
-type workspace struct {
-	all, fresh []sample
-	sorter
-}
-
-var workspaces = sync.Pool{New: func() any {
-	const n = reservoirSize
-	room := make([]sample, 3*n)
-	return &workspace{
-		all:    room[:n:n],
-		fresh:  room[n : 2*n : 2*n],
-		sorter: sorter{spare: room[2*n:]},
-	}
-}}
 
 // sums holds the exact sums of values and of their squares.
 type sums struct {

@@ -58,7 +58,7 @@ func TestSummariesAreExact(t *testing.T) {
 			got, _ := summaryOf(Statistics(values...))
 			all := []Summary{got}
 			if n <= reservoirSize {
-				all = append(all, h.summary())
+				all = append(all, Metric{value: h}.Summary())
 			}
 			want := exact(values)
 			for _, got := range all {
