@@ -5,7 +5,6 @@ package groupby
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -112,44 +111,6 @@ func codeOrOther(code string) string {
 	return rollup.Other
 }
 
-// cellOf returns a group's cell for a time.
-func (g *Groups) cellOf(x *group, time int64) *cell {
-	index := g.indexOf(time)
-	if x.recent < len(x.cells) && x.cells[x.recent].index == index {
-		return &x.cells[x.recent]
-	}
-	if _, ok := g.begins[index]; !ok && time != logread.NoTime {
-		g.begins[index] = struct{}{}
-		g.fit()
-		index = g.indexOf(time) // because fit may double the width
-	}
-	return x.cell(index)
-}
-
-// indexOf returns the index of the slice that contains the time.
-func (g *Groups) indexOf(time int64) int64 {
-	if time == logread.NoTime {
-		return logread.NoTime
-	}
-	index := time / g.width
-	if time%g.width < 0 {
-		index--
-	}
-	return index
-}
-
-// beginOf returns the time at which a slice begins. It is above
-// logread.NoTime for all slices with a time.
-func (g *Groups) beginOf(index int64) int64 {
-	switch {
-	case index == logread.NoTime:
-		return logread.NoTime
-	case index < math.MinInt64/g.width:
-		return logread.NoTime + 1
-	}
-	return max(index*g.width, logread.NoTime+1)
-}
-
 // cell returns the group's cell for a slice. It makes the cell if there is
 // none.
 func (x *group) cell(index int64) *cell {
@@ -161,30 +122,21 @@ func (x *group) cell(index int64) *cell {
 	return &x.cells[at]
 }
 
-// double doubles the width, and merges the cells that are then in the same
-// slice.
-func (g *Groups) double() {
-	g.width *= 2
-	begins := make(map[int64]struct{}, len(g.begins))
-	for index := range g.begins {
-		begins[index>>1] = struct{}{}
+// double merges the cells that are in the same slice of twice the width.
+func (x *group) double() {
+	cells := x.cells[:0]
+	for _, c := range x.cells {
+		if c.index != logread.NoTime {
+			c.index >>= 1
+		}
+		if n := len(cells); n > 0 && cells[n-1].index == c.index {
+			cells[n-1].merge(&c)
+		} else {
+			cells = append(cells, c)
+		}
 	}
-	g.begins = begins
-	for _, x := range g.byKey {
-		cells := x.cells[:0]
-		for _, c := range x.cells {
-			if c.index != logread.NoTime {
-				c.index >>= 1
-			}
-			if n := len(cells); n > 0 && cells[n-1].index == c.index {
-				cells[n-1].merge(&c)
-			} else {
-				cells = append(cells, c)
-			}
-		}
-		if len(cells) < len(x.cells) {
-			x.cells = slices.Clone(cells) // frees the memory of the others
-		}
+	if len(cells) < len(x.cells) {
+		x.cells = slices.Clone(cells) // frees the memory of the others
 	}
 }
 

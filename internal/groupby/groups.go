@@ -95,13 +95,44 @@ func New(l Limits) *Groups {
 	}
 }
 
+// ShareRoom tells groups, which must be empty and have the same limits, that
+// they will be merged. Each of them then leaves out the keys for which the
+// others leave no room. One goroutine at a time may use each.
+func ShareRoom(all ...*Groups) {
+	r := &room{most: all[0].limits.Groups}
+	r.limit.Store(math.MaxUint64)
+	for _, g := range all {
+		g.room = r
+	}
+}
+
+// Metric returns the number that [Groups.Add] takes for the metric with this
+// key, such as "timer_rego_query_eval_ns". The number is negative if the metric
+// is neither a timer nor a counter. No other key gets the number until
+// [Groups.Forget]. U+FFFD replaces invalid UTF-8. Metric copies the key.
+func (g *Groups) Metric(key []byte) int32 { return g.names.find(stages.Valid(string(key))) }
+
+// Forget frees the memory that belongs to the numbers from [Groups.Metric]. The
+// numbers become invalid.
+func (g *Groups) Forget() {
+	n := &g.names
+	numbers, metrics := n.numbers, n.metrics
+	n.numbers, n.metrics = map[string]int32{}, nil
+	for k := range n.kept {
+		for _, name := range n.kept[k] {
+			key := stages.KeyOf(stages.Kind(k), name.text)
+			n.add(key, metrics[numbers[key]])
+		}
+	}
+}
+
 // Add adds a decision. Its time is in ns since 1970, or logread.NoTime. Add
 // copies the key. It ignores unknown metrics, negative timers, and counters
 // below 1. Each metric should be among the measures only once.
 func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, measures []logread.Measure) {
 	n, f := &g.names, &g.folding
 	if n.displaced > g.limits.Names {
-		g.sweep()
+		n.sweep(g.byKey)
 	}
 	f.Reset()
 	for _, x := range measures {
@@ -113,7 +144,7 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 			continue
 		}
 		if m.Column <= stages.OtherColumn {
-			m = g.resolve(x.Metric)
+			m = n.resolve(x.Metric, g.fit)
 		}
 		f.Put(m, x.Value)
 	}
@@ -144,27 +175,45 @@ func (g *Groups) Add(key []byte, time int64, o outcome.Outcome, code string, mea
 	}
 }
 
+// AddEvent adds the sizes of the event whose decision [Groups.Add] has just
+// added.
+func (g *Groups) AddEvent(total, input, result, cache int) {
+	g.added.sizes.merge(&Sizes{Total: uint64(total), Max: uint64(total), Input: uint64(input), Result: uint64(result), Cache: uint64(cache)})
+}
+
 // groupOf returns the group of a key. It makes the group if there is room.
 func (g *Groups) groupOf(key []byte) *group {
-	x, ok := g.byKey[string(key)]
+	if x, ok := g.byKey[string(key)]; ok {
+		return x
+	}
 	switch {
-	case ok:
 	case len(key) == 0:
 		return g.other
 	case !utf8.Valid(key):
 		return g.groupOf([]byte(stages.Valid(string(key))))
-	case len(key) > stages.MaxName || !g.admits(key):
-		g.overflow++
-		return g.other
-	default:
+	case len(key) <= stages.MaxName && g.admits(key):
 		g.keep(&group{key: string(key), period: never})
 		g.fit()
-		if x, ok = g.byKey[string(key)]; !ok { // another goroutine has taken the room
-			g.overflow++
-			return g.other
+		if x, ok := g.byKey[string(key)]; ok { // no other goroutine has taken the room
+			return x
 		}
 	}
-	return x
+	g.overflow++
+	return g.other
+}
+
+// cellOf returns a group's cell for a time.
+func (g *Groups) cellOf(x *group, time int64) *cell {
+	index := g.indexOf(time)
+	if x.recent < len(x.cells) && x.cells[x.recent].index == index {
+		return &x.cells[x.recent]
+	}
+	if _, ok := g.begins[index]; !ok && time != logread.NoTime {
+		g.begins[index] = struct{}{}
+		g.fit()
+		index = g.indexOf(time) // because fit may double the width
+	}
+	return x.cell(index)
 }
 
 // admits reports whether a key that has no group would have room.
@@ -212,42 +261,40 @@ func (g *Groups) fit() {
 	}
 }
 
-// Merge adds the groups of o, which must have the same limits. The caller must
-// not use o afterwards. Merge fails, and changes nothing, if the counts of both
-// may exceed 64 bits.
-func (g *Groups) Merge(o *Groups) error {
-	sums := g.sums
-	if err := sums.add(o.sums); err != nil {
-		return err
+// indexOf returns the index of the slice that contains the time.
+func (g *Groups) indexOf(time int64) int64 {
+	if time == logread.NoTime {
+		return logread.NoTime
 	}
-	g.sums = sums
-	g.rename(o)
-	for g.width < o.width {
-		g.double()
+	index := time / g.width
+	if time%g.width < 0 {
+		index--
 	}
-	for o.width < g.width {
-		o.double()
-	}
-	g.overflow += o.overflow
-	for _, x := range o.byKey {
-		g.put(x)
-	}
-	for index := range o.begins {
-		g.begins[index] = struct{}{}
-	}
-	g.fit()
-	g.sweep()
-	return nil
+	return index
 }
 
-// put adds a group, whose metrics must be those of g.
-func (g *Groups) put(x *group) {
-	if own, ok := g.byKey[x.key]; ok {
-		own.merge(x)
-	} else if g.admits([]byte(x.key)) {
-		g.keep(x)
-	} else {
-		g.displace(x)
+// beginOf returns the time at which a slice begins. It is above
+// logread.NoTime for all slices with a time.
+func (g *Groups) beginOf(index int64) int64 {
+	switch {
+	case index == logread.NoTime:
+		return logread.NoTime
+	case index < math.MinInt64/g.width:
+		return logread.NoTime + 1
+	}
+	return max(index*g.width, logread.NoTime+1)
+}
+
+// double doubles the width of the slices, and merges cells of all groups.
+func (g *Groups) double() {
+	g.width *= 2
+	begins := make(map[int64]struct{}, len(g.begins))
+	for index := range g.begins {
+		begins[index>>1] = struct{}{}
+	}
+	g.begins = begins
+	for _, x := range g.byKey {
+		x.double()
 	}
 }
 

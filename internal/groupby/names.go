@@ -4,7 +4,6 @@
 package groupby
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/regometer/regometer/internal/stages"
@@ -71,12 +70,6 @@ func (n *names) withoutRoom(k stages.Kind, name string) *stages.Metric {
 	return n.noRoom[k]
 }
 
-// Metric returns the number that [Groups.Add] takes for the metric with this
-// key, such as "timer_rego_query_eval_ns". The number is negative if the metric
-// is neither a timer nor a counter. No other key gets the number until
-// [Groups.Forget]. U+FFFD replaces invalid UTF-8. Metric copies the key.
-func (g *Groups) Metric(key []byte) int32 { return g.names.find(stages.Valid(string(key))) }
-
 // find returns the number of a key. It adds a pending metric if the key is new.
 // The number is negative if the metric is neither a timer nor a counter.
 func (n *names) find(key string) int32 {
@@ -110,24 +103,9 @@ func (n *names) add(key string, m *stages.Metric) int32 {
 	return number
 }
 
-// Forget frees the memory that belongs to the numbers from [Groups.Metric]. The
-// numbers become invalid.
-func (g *Groups) Forget() {
-	n := &g.names
-	numbers, metrics := n.numbers, n.metrics
-	n.numbers, n.metrics = map[string]int32{}, nil
-	for k := range n.kept {
-		for _, name := range n.kept[k] {
-			key := stages.KeyOf(stages.Kind(k), name.text)
-			n.add(key, metrics[numbers[key]])
-		}
-	}
-}
-
 // resolve returns the metric with a number, which a decision uses. So it
-// decides whether a pending name has room.
-func (g *Groups) resolve(number int32) *stages.Metric {
-	n := &g.names
+// decides whether a pending name has room. It calls fit if the name is kept.
+func (n *names) resolve(number int32, fit func()) *stages.Metric {
 	m := n.metrics[number]
 	if m.Column != pendingColumn {
 		return m
@@ -136,17 +114,11 @@ func (g *Groups) resolve(number int32) *stages.Metric {
 	if kept.admits([]byte(m.Name), n.limit) {
 		m.Column = namedColumn
 		kept.add(m.Name)
-		g.fit()
+		fit()
 	} else {
 		n.metrics[number] = n.withoutRoom(m.Kind, m.Name)
 	}
 	return n.metrics[number]
-}
-
-// addSaturated returns a + b, or the largest uint64 if the sum exceeds it.
-func addSaturated(a, b uint64) uint64 {
-	sum, carry := bits.Add64(a, b, 0)
-	return sum | -carry
 }
 
 // fitNames sets the limit of each kind, and displaces the names above it. The
@@ -167,68 +139,43 @@ func (n *names) fitNames(limit int) {
 }
 
 // sweep moves the values of displaced names to Other.
-func (g *Groups) sweep() {
-	if g.names.displaced == 0 {
+func (n *names) sweep(groups map[string]*group) {
+	if n.displaced == 0 {
 		return
 	}
-	g.names.displaced = 0
-	for _, x := range g.byKey {
+	n.displaced = 0
+	for _, x := range groups {
 		for i := range x.cells {
-			g.sweepCell(&x.cells[i])
+			n.sweepCell(&x.cells[i])
 		}
 	}
 }
 
-func (g *Groups) sweepCell(c *cell) {
+func (n *names) sweepCell(c *cell) {
 	var others cell
 	c.stages = slices.DeleteFunc(c.stages, func(s entry[stageSums]) bool {
 		if s.metric.Overflows {
-			others.stages.at(0, g.names.isOther[stages.Timer]).merge(&s.sums)
+			others.stages.at(0, n.isOther[stages.Timer]).merge(&s.sums)
 		}
 		return s.metric.Overflows
 	})
 	c.counters = slices.DeleteFunc(c.counters, func(t entry[Sum]) bool {
 		if t.metric.Overflows {
-			others.addCounter(0, g.names.isOther[stages.Counter], t.sums)
+			others.addCounter(0, n.isOther[stages.Counter], t.sums)
 		}
 		return t.metric.Overflows
 	})
 	c.merge(&others)
 }
 
-// rename replaces the metrics in o's cells with metrics of g. Names of o
-// without room in g are displaced. They may displace names of g.
-func (g *Groups) rename(o *Groups) {
-	renamed := map[*stages.Metric]*stages.Metric{}
-	rename := func(m **stages.Metric) {
-		to, ok := renamed[*m]
-		if !ok {
-			to = g.metricOf((*m).Kind, (*m).Name)
-			renamed[*m] = to
-		}
-		*m = to
-	}
-	for _, x := range o.byKey {
-		for i := range x.cells {
-			c := &x.cells[i]
-			for j := range c.stages {
-				rename(&c.stages[j].metric)
-			}
-			for j := range c.counters {
-				rename(&c.counters[j].metric)
-			}
-		}
-	}
-}
-
-// metricOf returns g's metric for a name that decisions use. For a name without
+// metricOf returns the metric for a name that decisions use. For a name without
 // room, it returns a new metric, whose values the next sweep moves to Other.
-func (g *Groups) metricOf(k stages.Kind, name string) *stages.Metric {
-	m := g.resolve(g.names.find(stages.KeyOf(k, name)))
+func (n *names) metricOf(k stages.Kind, name string, fit func()) *stages.Metric {
+	m := n.resolve(n.find(stages.KeyOf(k, name)), fit)
 	if m.Overflows {
 		m = stages.NewMetric(k, name, stages.OtherColumn)
 		m.Overflows = true
-		g.names.displaced++
+		n.displaced++
 	}
 	return m
 }

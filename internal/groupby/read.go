@@ -67,7 +67,7 @@ func (s *Stage) Took() Sum {
 // it. Do not change g during the iteration.
 func (g *Groups) All(parts bool) iter.Seq[*Group] {
 	return func(yield func(*Group) bool) {
-		g.sweep()
+		g.names.sweep(g.byKey)
 		var to Group
 		for i, key := range slices.Insert(slices.Sorted(maps.Keys(g.byKey)), 0, rollup.Other) {
 			x := g.byKey[key]
@@ -87,7 +87,7 @@ func (g *Groups) All(parts bool) iter.Seq[*Group] {
 // empty key stands for all groups together. Slices have counters and stages if
 // parts is true.
 func (g *Groups) Get(key string, parts bool, to *Group) *Group {
-	g.sweep()
+	g.names.sweep(g.byKey)
 	x := g.byKey[key]
 	if key == "" {
 		x = &group{period: never}

@@ -14,25 +14,6 @@ import (
 	"github.com/regometer/regometer/internal/stages"
 )
 
-// sums bounds the counts of restored and merged groups, because a file can have
-// any counts. Add alone cannot reach the bounds.
-type sums struct {
-	counts uint64 // of all decisions, timers and errors
-	raised Sum    // the sum of all counters
-}
-
-var errTooMany = errors.New("the numbers are too large: counts must add up to less than 2^63, and counters to less than 2^127")
-
-// add adds o. It fails if a count could overflow.
-func (s *sums) add(o sums) error {
-	s.counts = addSaturated(s.counts, o.counts)
-	s.raised = s.raised.Plus(o.raised)
-	if s.counts >= 1<<63 || o.raised.Hi >= 1<<63 || s.raised.Hi >= 1<<63 {
-		return errTooMany
-	}
-	return nil
-}
-
 // Restore gives empty groups the width of slices and the overflow of saved
 // groups. It fails if these are invalid. [Groups.Insert] adds the saved groups.
 func (g *Groups) Restore(width int64, overflow uint64) error {
@@ -84,7 +65,7 @@ func (g *Groups) Insert(x *Group) error {
 	}
 	g.put(to)
 	g.fit()
-	g.sweep()
+	g.names.sweep(g.byKey)
 	return checkName(x.Key)
 }
 
@@ -109,7 +90,7 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 		if stage.Took().Less(stage.Self) {
 			return fmt.Errorf("stage %.80q took less time than its self time", stage.Name)
 		}
-		c.stages[i].metric = g.metricOf(stages.Timer, stage.Name)
+		c.stages[i].metric = g.names.metricOf(stages.Timer, stage.Name, g.fit)
 		to.unfinished, to.covered = stage.Unfinished, stage.Took().minus(stage.Self)
 		to.durations.restore(&stage.Durations)
 	}
@@ -120,7 +101,7 @@ func (g *Groups) restoreCell(c *cell, s *Slice, sum *sums) error {
 		if counter.Total == (Sum{}) {
 			return fmt.Errorf("counter %.80q is 0", counter.Name)
 		}
-		c.counters = append(c.counters, entry[Sum]{g.metricOf(stages.Counter, counter.Name), counter.Total})
+		c.counters = append(c.counters, entry[Sum]{g.names.metricOf(stages.Counter, counter.Name, g.fit), counter.Total})
 	}
 	return nil
 }

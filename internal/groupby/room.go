@@ -4,7 +4,6 @@
 package groupby
 
 import (
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,17 +19,6 @@ type room struct {
 
 	mu     sync.Mutex
 	hashes []uint64 // up to a quarter more than most, so that they are seldom sorted
-}
-
-// ShareRoom tells groups, which must be empty and have the same limits, that
-// they will be merged. Each of them then leaves out the keys for which the
-// others leave no room. One goroutine at a time may use each.
-func ShareRoom(all ...*Groups) {
-	r := &room{most: all[0].limits.Groups}
-	r.limit.Store(math.MaxUint64)
-	for _, g := range all {
-		g.room = r
-	}
 }
 
 // has reports whether there may be room for a key with a hash.

@@ -24,12 +24,6 @@ func (s *Sizes) merge(o *Sizes) {
 	s.Cache = addSaturated(s.Cache, o.Cache)
 }
 
-// AddEvent adds the sizes of the event whose decision [Groups.Add] has just
-// added.
-func (g *Groups) AddEvent(total, input, result, cache int) {
-	g.added.sizes.merge(&Sizes{Total: uint64(total), Max: uint64(total), Input: uint64(input), Result: uint64(result), Cache: uint64(cache)})
-}
-
 // Valid reports whether events can have these sizes.
 func (s *Sizes) Valid() bool {
 	return s.Median == 0 && s.Max <= s.Total && (s.Max > 0 || s.Total == 0) && max(s.Input, s.Result, s.Cache) <= s.Total

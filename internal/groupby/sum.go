@@ -5,6 +5,7 @@ package groupby
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/big"
 	"math/bits"
@@ -56,3 +57,28 @@ func (a *Sum) UnmarshalJSON(text []byte) error {
 
 // Less reports whether a is less than b.
 func (a Sum) Less(b Sum) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo < b.Lo }
+
+// addSaturated returns a + b, or the largest uint64 if the sum exceeds it.
+func addSaturated(a, b uint64) uint64 {
+	sum, carry := bits.Add64(a, b, 0)
+	return sum | -carry
+}
+
+// sums bounds the counts of restored and merged groups, because a file can have
+// any counts. Add alone cannot reach the bounds.
+type sums struct {
+	counts uint64 // of all decisions, timers and errors
+	raised Sum    // the sum of all counters
+}
+
+var errTooMany = errors.New("the numbers are too large: counts must add up to less than 2^63, and counters to less than 2^127")
+
+// add adds o. It fails if a count could overflow.
+func (s *sums) add(o sums) error {
+	s.counts = addSaturated(s.counts, o.counts)
+	s.raised = s.raised.Plus(o.raised)
+	if s.counts >= 1<<63 || o.raised.Hi >= 1<<63 || s.raised.Hi >= 1<<63 {
+		return errTooMany
+	}
+	return nil
+}
