@@ -29,8 +29,6 @@ func copyAll(texts [][]byte) (copies [][]byte) {
 	return copies
 }
 
-var seed = maphash.MakeSeed()
-
 // identify returns the hash of what tells an event from others: its decision
 // id, or else its path, time and metrics.
 func identify(p *parser) uint64 {

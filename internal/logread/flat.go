@@ -7,83 +7,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 )
 
 // Many stores flatten an event: {"metrics.timer_a_ns":1,"labels_id":"x"}, also
 // below a name, as in "opa.decision_id". Or they have the JSON of an object in a
 // string, as a column of a table. The reader builds the event again.
 
-// asWritten returns the name of a column as OPA writes it. Those of Snowflake
-// are in capitals.
-func asWritten(name []byte) []byte {
-	if len(name) > 1 && name[1] <= 'Z' && bytes.Equal(name, bytes.ToUpper(name)) {
-		return bytes.ToLower(name)
+// parse reads the object that text begins with, and returns the index behind
+// it. It returns -1 if the object is broken or does not end in its line. A value
+// that the parser skips may be broken all the same. The object must be much
+// shorter than 2 GiB: see span.
+func (p *parser) parse(text []byte) (end int) {
+	end = p.parseMembers(text)
+	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
+	p.hasFlat = p.seen>>fieldFlat&1 != 0
+	if p.flattened = end > 0 && (p.hasFlat || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
+		p.nested = p.appendNested(p.nested[:0], text[:end])
+		p.parseMembers(p.nested)
 	}
-	return name
-}
-
-// heads are the fields of an event whose members a store may flatten.
-var heads = [...]struct {
-	name  string
-	field field
-	// Behind an underscore, a member must begin with one of these, because the
-	// whole key may be another member of the event.
-	begins []string
-}{
-	{"metrics", fieldMetrics, []string{"timer_", "counter_", "histogram_"}},
-	{"labels", fieldLabels, []string{""}},
-	{"result", fieldResult, []string{"allow", "deny", "decision", "violation", "response"}},
-	{"bundles", fieldBundles, []string{""}},
-	{"error", fieldError, []string{"code", "message"}},
-}
-
-// headOf returns the index of the head of a flattened member's key, and the rest
-// of the key, or -1. isFlat says that the object has flattened metrics, and so
-// any member of a result.
-func headOf(name []byte, isFlat bool) (head int, rest []byte) {
-	if slices.ContainsFunc(heads[0].begins, func(s string) bool { return hasPrefix(name, s) }) {
-		return 0, name // a metric in a column of its own
-	}
-	for i := range heads {
-		rest, ok := bytes.CutPrefix(name, []byte(heads[i].name))
-		if !ok || len(rest) < 2 {
-			continue
-		}
-		if rest[0] == '.' || rest[0] == '_' && (isFlat && heads[i].field == fieldResult || slices.ContainsFunc(heads[i].begins, func(s string) bool { return hasPrefix(rest[1:], s) })) {
-			return i, rest[1:]
-		}
-	}
-	return -1, nil
-}
-
-// outerOf returns what is before an event's keys, such as "opa." or "@", or nil.
-// It is never the name of arbitrary data.
-func outerOf(name []byte) []byte {
-	outer, ok := bytes.CutSuffix(name, []byte("decision_id"))
-	if !ok || len(outer) == 0 || strings.IndexByte(separators, outer[len(outer)-1]) < 0 || containsAny(outer, dataNames) {
-		return nil
-	}
-	return outer
-}
-
-// separators end what is before an event's keys.
-const separators = "._@:-$"
-
-// dataNames are parts of the names of members with arbitrary data.
-var dataNames = [][]byte{[]byte("input"), []byte("result"), []byte("custom"), []byte("builtin"), []byte("context"), []byte("req_"), []byte("resp_"), []byte("body")}
-
-// ofClient matches the key of a member that has what a client has sent: of an
-// input, of a path or query below a name or with Azure's suffix, and of a header
-// of a request, as the access logs of proxies have it.
-var ofClient = regexp.MustCompile(`(?:^|[\W_])(?:input[._]|(?:path|query)(?:_s)?$)|(?:user.agent|authority|referr?er|forwarded.for|cookie|ur[il])$`)
-
-// isFlat reports whether a key shows that an object may be a flattened event.
-func isFlat(name []byte) bool {
-	head, _ := headOf(name, false)
-	return head >= 0 || outerOf(name) != nil
+	return end
 }
 
 // appendNested appends the event that a flattened object stands for, which p has
@@ -151,8 +94,8 @@ func (p *parser) appendNested(dst, object []byte) []byte {
 // "fields" have each value. A result of one text more likely was a list, and the
 // pointers of a mask policy are one.
 func onlyElement(name, value []byte) []byte {
-	first, f := fieldIn(value, "0"), fieldOf(name)
-	isList := value[0] != '[' || first == nil || fieldIn(value, "1") != nil
+	first, f := Field(value, "0"), fieldOf(name)
+	isList := value[0] != '[' || first == nil || Field(value, "1") != nil
 	if isList || f == fieldErased || f == fieldMasked || first[0] == '"' && bytes.HasPrefix(name, []byte("result")) {
 		return value
 	}

@@ -76,6 +76,9 @@ type foundMember [4]uint32
 
 const mostFound = 32 // at a time
 
+// span is a value's place in the text of an object.
+type span struct{ start, end int32 }
+
 // reset forgets all keys.
 func (l *keyLines) reset() {
 	*l = keyLines{known: map[string]*key{}, keys: []*key{&l.start, otherKey}, lines: make([]keyLine, 2)}
@@ -127,18 +130,3 @@ func (l *keyLines) guess(text []byte, i int, before *key) *key {
 
 // key returns the key of a line by its index in bytes.
 func (l *keyLines) key(line uint32) *key { return l.keys[line/uint32(len(keyLine{}))] }
-
-func hasPrefix(text []byte, prefix string) bool {
-	return len(text) >= len(prefix) && string(text[:len(prefix)]) == prefix
-}
-
-// keyEnd returns the indexes behind the key at i and behind its colon, or -1.
-func keyEnd(text []byte, i int) (end, colon int) {
-	if i < len(text) && text[i] == '"' {
-		end, _ = stringEnd(text, i)
-		if colon = skipBlanks(text, max(end, i)); end > 0 && colon < len(text) && text[colon] == ':' {
-			return end, colon + 1
-		}
-	}
-	return -1, -1
-}

@@ -37,12 +37,12 @@ var losses = []struct {
 // A wrapper may have it twice. Text that a policy prints is in a line without a
 // plugin. Most lines are of others.
 func (f *finder) noteLoss(p *parser, text []byte) {
-	if f.reader.options.Loss == nil || !bytes.Contains(text, names[2]) || string(fieldIn(text, "plugin")) != `"decision_logs"` {
+	if f.reader.options.Loss == nil || !bytes.Contains(text, names[2]) || string(Field(text, "plugin")) != `"decision_logs"` {
 		return
 	}
 	message := p.text(fieldMsg)
 	if message == nil { // a shipper has renamed it
-		message = textOf(fieldIn(text, "message"))
+		message = textOf(Field(text, "message"))
 	}
 	if string(p.optional(fieldLevel)) == `"info"` { // OPA says it as an error
 		return

@@ -55,6 +55,12 @@ func isTimer(key []byte) bool {
 	return bytes.HasPrefix(key, []byte("timer_")) && bytes.HasSuffix(key, []byte("_ns")) && len(key) > len("timer__ns")
 }
 
+// Measure is a timer or counter of a decision, by number.
+type Measure struct {
+	Metric int32 // as Options.Metric returned it
+	Value  int64
+}
+
 // take takes the members that memberBlocks has found.
 func (m *metrics) take(text []byte, found []foundMember, l *keyLines) {
 	for _, f := range found {
@@ -109,15 +115,6 @@ func (m *metrics) unusual(text []byte) (value int64, ok bool) {
 	m.problemIf(ok && value < 0, NegativeMetric)
 	m.quoted = m.quoted || ok && text[0] == '"'
 	return value, ok && value >= 0
-}
-
-// digits returns the number that begins at i, of at most 16 digits, and the
-// index behind it.
-func digits(text []byte, i int) (value int64, end int) {
-	for end = i; end < len(text) && isDigit(text[end]) && end < i+16; end++ {
-		value = value*10 + int64(text[end]-'0')
-	}
-	return value, end
 }
 
 func (m *metrics) problemIf(wrong bool, p Problem) {

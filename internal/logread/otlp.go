@@ -27,9 +27,9 @@ func plain(value []byte, levels int) []byte {
 	}
 	object, isWhole := []byte{'{'}, true
 	EachElement(value, func(pair []byte) {
-		key, inner := fieldIn(pair, "key"), fieldIn(pair, "value")
+		key, inner := Field(pair, "key"), Field(pair, "value")
 		if key == nil {
-			key = fieldIn(pair, "field")
+			key = Field(pair, "field")
 		}
 		isWhole = isWhole && hasPrefix(key, `"`) && inner != nil
 		object = append(append(append(append(object, key...), ':'), typed(inner, levels)...), ',')
@@ -48,12 +48,12 @@ func typed(value []byte, levels int) (meaning []byte) {
 	eachField(value, func(kind, inner []byte) {
 		switch string(kind) {
 		case `"kvlistValue"`:
-			if meaning = plain(fieldIn(inner, "values"), levels-1); !hasPrefix(meaning, "{") {
+			if meaning = plain(Field(inner, "values"), levels-1); !hasPrefix(meaning, "{") {
 				meaning = []byte("{}")
 			}
 		case `"arrayValue"`:
 			meaning = []byte{'['}
-			EachElement(fieldIn(inner, "values"), func(e []byte) { meaning = append(append(meaning, typed(e, levels-1)...), ',') })
+			EachElement(Field(inner, "values"), func(e []byte) { meaning = append(append(meaning, typed(e, levels-1)...), ',') })
 			meaning = append(bytes.TrimSuffix(meaning, []byte{','}), ']')
 		case `"intValue"`: // it may be a string
 			meaning = bytes.Trim(inner, `"`)

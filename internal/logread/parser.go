@@ -5,84 +5,8 @@ package logread
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
-	"strings"
-
-	"github.com/regometer/regometer/outcome"
 )
-
-// field is a member of an event that the reader reads, or one of the classes
-// below.
-type field uint8
-
-const (
-	fieldPath field = iota // strings
-	fieldQuery
-	fieldTimestamp
-	fieldRevision
-	fieldDecisionID
-	fieldRequestedBy
-	fieldMsg
-	fieldTraceID
-	fieldSpanID
-	fieldResult // other values
-	fieldError
-	fieldErased
-	fieldMasked
-	fieldLabels
-	fieldBundles
-	fieldMetrics
-	fieldInput
-	fieldRequestID
-	fieldRuleLabels
-	fieldData   // a member of an event, or of what surrounds it, that holds arbitrary data
-	fieldCache  // as fieldData
-	fieldExport // a member beside a "result" that is not an event's: see wrapper.go
-	fieldCustom // as fieldData, but one member of it matters
-	fieldLevel  // a member that a logger writes beside "msg"
-	fieldTime   // the time of a line
-	fieldStamp  // the time of a wrapper
-	fieldNone   // any other member
-	fieldHits   // a member of an export that may be longer than an event: see document.go
-	fieldFlat   // a member of a field: see flat.go
-	fieldCount
-)
-
-var fields = map[string]field{
-	"path": fieldPath, "query": fieldQuery, "timestamp": fieldTimestamp, "result": fieldResult, "error": fieldError,
-	"erased": fieldErased, "masked": fieldMasked, "labels": fieldLabels, "bundles": fieldBundles, "revision": fieldRevision,
-	"metrics": fieldMetrics, "decision_id": fieldDecisionID, "requested_by": fieldRequestedBy, "msg": fieldMsg,
-	"input": fieldInput, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldRequestID, "rule_labels": fieldRuleLabels,
-	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldCache, "request_context": fieldData,
-	"custom": fieldCustom, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
-	"resultType": fieldExport, "preview": fieldExport, "level": fieldLevel,
-	"time": fieldTime, "@timestamp": fieldStamp, "__REALTIME_TIMESTAMP": fieldStamp, "timeUnixNano": fieldStamp, "date": fieldStamp, "_time": fieldStamp,
-	"ts": fieldStamp, "_messagetime": fieldStamp, "TimeGenerated": fieldStamp,
-	"columns": fieldHits, "data": fieldHits, "entries": fieldHits, "events": fieldHits, "hits": fieldHits, "logEvents": fieldHits, "logRecords": fieldHits,
-	"messages": fieldHits, "records": fieldHits, "resourceLogs": fieldHits, "results": fieldHits, "rows": fieldHits,
-	"scopeLogs": fieldHits, "streams": fieldHits, "tables": fieldHits, "values": fieldHits,
-}
-
-func fieldOf(key []byte) field {
-	key = asWritten(key)
-	if f, ok := fields[string(key)]; ok {
-		return f
-	}
-	switch {
-	case isFlat(key):
-		return fieldFlat
-	case ofClient.Match(key):
-		return fieldData
-	}
-	return fieldNone
-}
-
-// isData reports whether a member holds arbitrary data, which is never searched
-// for events.
-func (f field) isData() bool {
-	return f == fieldData || f == fieldCache || f == fieldInput || f == fieldResult || f == fieldCustom
-}
 
 // parser reads the members of a JSON object. It guesses the next key from the
 // keys that followed the one before in other objects. If the guess is right,
@@ -117,9 +41,6 @@ type parser struct {
 	decodedAt int32
 }
 
-// span is a value's place in the text of an object.
-type span struct{ start, end int32 }
-
 // member is a member of an object that may hold an event.
 type member struct {
 	key *key
@@ -129,21 +50,6 @@ type member struct {
 
 // mostKeys limits the keys that a parser remembers.
 const mostKeys = 64
-
-// parse reads the object that text begins with, and returns the index behind
-// it. It returns -1 if the object is broken or does not end in its line. A value
-// that the parser skips may be broken all the same. The object must be much
-// shorter than 2 GiB: see span.
-func (p *parser) parse(text []byte) (end int) {
-	end = p.parseMembers(text)
-	isOdd := func(f field) bool { return p.begins(f, '"') || p.begins(f, '[') }
-	p.hasFlat = p.seen>>fieldFlat&1 != 0
-	if p.flattened = end > 0 && (p.hasFlat || isOdd(fieldMetrics) || isOdd(fieldLabels)); p.flattened {
-		p.nested = p.appendNested(p.nested[:0], text[:end])
-		p.parseMembers(p.nested)
-	}
-	return end
-}
 
 // begins reports whether the text of a field begins with c.
 func (p *parser) begins(f field, c byte) bool { return p.has(f) && p.json[p.values[f].start] == c }
@@ -329,83 +235,3 @@ func (p *parser) text(f field) []byte {
 	}
 	return nil
 }
-
-// isEvent reports whether the object is an event: it has a decision id and at
-// least one other field of events, or metrics, a path or a query, and either
-// labels or the message of OPA's decision logs. A path or query may be null. An
-// answer of OPA's API is none.
-func (p *parser) isEvent() bool {
-	const target = 1<<fieldPath | 1<<fieldQuery
-	const others = 1<<fieldData - 1 - 1<<fieldDecisionID - 1<<fieldResult - 1<<fieldMetrics // which no answer of OPA's API has
-	isEvent := p.has(fieldMetrics) && p.seen&target != 0 && p.present&(1<<fieldLabels|1<<fieldMsg) != 0 ||
-		p.has(fieldDecisionID) && (p.seen&target != 0 || p.has(fieldLabels) || p.has(fieldMetrics) && !p.has(fieldResult) && p.present&others != 0)
-	// A list of several ids is of a summary, and an object of columns or types.
-	return isEvent && !p.begins(fieldDecisionID, '[') && !p.begins(fieldDecisionID, '{') && !p.hasOtherMessage()
-}
-
-// hasOtherMessage reports whether the object has a message that is not that of
-// OPA's decision logs.
-func (p *parser) hasOtherMessage() bool {
-	return p.has(fieldMsg) && string(p.text(fieldMsg)) != "Decision Log"
-}
-
-// rootPath is the path of all documents at once.
-var (
-	rootPath  = []byte(outcome.AllData)
-	queryPath = []byte(outcome.Query)
-)
-
-// event fills e with the fields of the parsed object. around has the times in
-// the text around it.
-func (p *parser) event(e *Event, around [][]byte) {
-	path, query := bytes.TrimPrefix(p.text(fieldPath), []byte{'/'}), len(p.text(fieldQuery)) > 0
-	if len(bytes.TrimLeft(path, "/")) == 0 {
-		path = rootPath
-		if query {
-			path, query = p.reference()
-		}
-	}
-	e.Path = path
-	e.Time = p.findTime(around)
-	e.Outcome, e.Code, e.Hidden = p.outcome(path, query)
-	e.Input, e.Result, e.Cache = p.optional(fieldInput), p.optional(fieldResult), p.optional(fieldCache)
-	e.Labels, e.Bundles, e.RuleLabels = p.optional(fieldLabels), p.optional(fieldBundles), p.optional(fieldRuleLabels)
-	e.Erased, e.Masked = p.optional(fieldErased), p.optional(fieldMasked)
-	e.DecisionID, e.RequestedBy, e.Revision = p.text(fieldDecisionID), p.text(fieldRequestedBy), p.text(fieldRevision)
-	e.TraceID, e.SpanID = p.text(fieldTraceID), p.text(fieldSpanID)
-	e.RequestID = 0
-	if id, end := digits(p.optional(fieldRequestID), 0); end == len(p.optional(fieldRequestID)) {
-		e.RequestID = uint64(id)
-	}
-	if !p.begins(fieldMetrics, '{') {
-		p.metrics.begin()
-		p.problems = append(p.problems, NoMetrics)
-	}
-	p.problems = append(p.problems, p.metrics.problems...)
-	e.Damaged = slices.Contains(p.metrics.problems, BadMetric) || slices.Contains(p.metrics.problems, NegativeMetric)
-	e.Measures = p.metrics.measures
-}
-
-// reference returns the path of a query without one, and whether it is an ad-hoc
-// query. A plain reference is none: opa-envoy-plugin logs a path in this way, as
-// data.envoy.authz.allow. A client of OPA must not choose paths, so a query that
-// it may have sent stays one. Those of the Query API have a list of bindings or
-// null as their result, which only a mask policy replaces. Those of the Compile
-// API have a type.
-func (p *parser) reference() (path []byte, isQuery bool) {
-	result := p.optional(fieldResult)
-	if result == nil || result[0] != 't' && result[0] != 'f' && (result[0] != '{' || p.flattened) || fieldIn(p.optional(fieldCustom), "type") != nil ||
-		p.hides(func(pointer string) bool { return pointer == "/result" }) {
-		return queryPath, true
-	}
-	if query := p.text(fieldQuery); !bytes.Equal(query, p.query) {
-		p.query, p.queryPath = bytes.Clone(query), queryPath
-		if names := plainReference.FindSubmatch(query); names != nil {
-			p.queryPath = []byte(strings.NewReplacer(`["`, "/", `"]`, "", ".", "/").Replace(string(names[1]))[1:])
-		}
-	}
-	return p.queryPath, string(p.queryPath) == outcome.Query
-}
-
-// plainReference matches a reference to data by names alone.
-var plainReference = regexp.MustCompile(`^data((?:\.[A-Za-z_]\w*|\["[^"\\/.\[\]]+"\])+)$`)

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
+	"strconv"
 )
 
 // status is the result of reading a JSON value.
@@ -78,6 +79,13 @@ func (s *scanner) scan(text []byte) status {
 	}
 }
 
+// isWhole reports whether the text is a JSON object or array that begins with a
+// bracket.
+func isWhole(text []byte, bracket byte) bool {
+	var s scanner
+	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
+}
+
 // skipSpace returns the index of the next byte that is not white space.
 func skipSpace(text []byte, i int) int {
 	for i < len(text) && (isBlank(text[i]) || text[i] == '\n') {
@@ -94,7 +102,30 @@ func skipBlanks(text []byte, i int) int {
 	return i
 }
 
+// skipBlank returns the index of the next byte that is neither white space nor
+// the end of a line. White space includes the zeros of a log that was truncated
+// while it was written, the byte order mark, and the separators of a JSON text
+// sequence (RFC 7464).
+func skipBlank(text []byte, i int) int {
+	for ; i < len(text); i++ {
+		if c := text[i]; c == 0xef && hasPrefix(text[i:], "\ufeff") {
+			i += len("\ufeff") - 1
+		} else if !isBlank(c) && c != 0 && c != 0x1e {
+			break
+		}
+	}
+	return i
+}
+
 func isBlank(c byte) bool { return c <= ' ' && (c == ' ' || c == '\t' || c == '\r') }
+
+// lineEnd returns the index of the next newline from i on, or len(text).
+func lineEnd(text []byte, i int) int {
+	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(text)
+}
 
 // joinLines puts a JSON value on one line.
 func joinLines(value []byte) {
@@ -172,6 +203,15 @@ func isScalar(text []byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
+// digits returns the number that begins at i, of at most 16 digits, and the
+// index behind it.
+func digits(text []byte, i int) (value int64, end int) {
+	for end = i; end < len(text) && isDigit(text[end]) && end < i+16; end++ {
+		value = value*10 + int64(text[end]-'0')
+	}
+	return value, end
+}
+
 // nestedEnd returns the index behind the object or array at i, or -1 if it does
 // not end in its line. Inside, it looks only at strings and at brackets of the
 // same kind.
@@ -200,6 +240,8 @@ func nestedEnd(text []byte, i int) int {
 
 var quote = []byte{'"'}
 
+var newline = []byte{'\n'}
+
 // valueEnd returns the index behind the value at i, or -1 if the value does not
 // end in its line, or if it is a scalar that is not valid and strict is true.
 func valueEnd(text []byte, i int, strict bool) int {
@@ -223,4 +265,72 @@ func valueEnd(text []byte, i int, strict bool) int {
 		return -1
 	}
 	return end
+}
+
+// keyEnd returns the indexes behind the key at i and behind its colon, or -1.
+func keyEnd(text []byte, i int) (end, colon int) {
+	if i < len(text) && text[i] == '"' {
+		end, _ = stringEnd(text, i)
+		if colon = skipBlanks(text, max(end, i)); end > 0 && colon < len(text) && text[colon] == ':' {
+			return end, colon + 1
+		}
+	}
+	return -1, -1
+}
+
+// Field returns the value at the names of members of JSON objects, or at the
+// indexes of elements of lists, from the outside inwards, as it is in the text,
+// or nil.
+func Field(text []byte, names ...string) (value []byte) {
+	value = text
+	for _, name := range names {
+		text, value = value, nil
+		eachField(text, func(key, v []byte) {
+			if string(Meaning(key)) == name {
+				value = v
+			}
+		})
+		i := 0
+		EachElement(text, func(v []byte) {
+			if strconv.Itoa(i) == name {
+				value = v
+			}
+			i++
+		})
+	}
+	return value
+}
+
+// eachField calls do with each key, in quotes, and value of a JSON object.
+func eachField(text []byte, do func(key, value []byte)) {
+	if hasPrefix(text, "{") {
+		each(text, do)
+	}
+}
+
+// EachElement calls do with each value of a JSON list, as it is in the text.
+func EachElement(text []byte, do func(value []byte)) {
+	if hasPrefix(text, "[") {
+		each(text, func(_, value []byte) { do(value) })
+	}
+}
+
+// each calls do with what is in an object or a list.
+func each(text []byte, do func(key, value []byte)) {
+	for i, more := 0, true; more; more = i < len(text) && text[i] == ',' {
+		var key []byte
+		if i = skipSpace(text, i+1); text[0] == '{' {
+			end, colon := keyEnd(text, i)
+			if end < 0 {
+				return
+			}
+			key, i = text[i:end], skipSpace(text, colon)
+		}
+		end := valueEnd(text, i, false)
+		if end < 0 {
+			return
+		}
+		do(key, text[i:end])
+		i = skipSpace(text, end)
+	}
 }

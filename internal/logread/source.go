@@ -100,14 +100,6 @@ func (s *source) read(text []byte, end bool) (n int) {
 	return n
 }
 
-// lineEnd returns the index of the next newline from i on, or len(text).
-func lineEnd(text []byte, i int) int {
-	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
-		return i + n
-	}
-	return len(text)
-}
-
 // step reads one thing at the beginning of text: a value, a line or a bracket.
 // It returns its length, or -1 if the text is too short to go on. all says that
 // no more text comes, or that more is of no interest.
@@ -407,19 +399,4 @@ func (s *source) parsed(object []byte, lines int) (taken bool) {
 	}
 	s.within, s.comma = true, s.depth > 0
 	return taken
-}
-
-// skipBlank returns the index of the next byte that is neither white space nor
-// the end of a line. White space includes the zeros of a log that was truncated
-// while it was written, the byte order mark, and the separators of a JSON text
-// sequence (RFC 7464).
-func skipBlank(text []byte, i int) int {
-	for ; i < len(text); i++ {
-		if c := text[i]; c == 0xef && hasPrefix(text[i:], "\ufeff") {
-			i += len("\ufeff") - 1
-		} else if !isBlank(c) && c != 0 && c != 0x1e {
-			break
-		}
-	}
-	return i
 }

@@ -80,13 +80,6 @@ func (f *finder) readCopy(text []byte, n nesting) {
 	}
 }
 
-// isWhole reports whether the text is a JSON object or array that begins with a
-// bracket.
-func isWhole(text []byte, bracket byte) bool {
-	var s scanner
-	return len(text) > 0 && text[0] == bracket && s.scan(text) == done && skipSpace(text, s.pos) == len(text)
-}
-
 // feed gives a text of the record to a stream, and notes whether the stream
 // waits for more.
 func (f *finder) feed(s *source, text []byte, whole bool) {
@@ -136,5 +129,3 @@ func (f *finder) expire() {
 	}
 	f.giveUp(func(s *source) bool { return pending > f.reader.options.MaxLength || f.reader.lines-s.last > patience })
 }
-
-var newline = []byte{'\n'}

@@ -7,11 +7,9 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode"
 )
 
@@ -156,19 +154,6 @@ var (
 	pair      = regexp.MustCompile(`'?([\w.-]+)'?(?:=|: )'?([^'",{}\[\]]*)'?`)
 	plainText = regexp.MustCompile(`:"(true|false|null|0|[1-9]\d*)"`)
 )
-
-// appendText appends the JSON string of a text. It keeps what is not UTF-8.
-func appendText(dst, text []byte) []byte {
-	return append(append(append(dst, '"'), escaper.Replace(string(text))...), '"')
-}
-
-var escaper = func() *strings.Replacer {
-	pairs := []string{`"`, `\"`, `\`, `\\`}
-	for c := range ' ' {
-		pairs = append(pairs, string(c), fmt.Sprintf(`\u%04x`, c))
-	}
-	return strings.NewReplacer(pairs...)
-}()
 
 // readRow reads the record of a table at the beginning of text: see step.
 func (s *source) readRow(text []byte, all bool) (length int) {

@@ -5,8 +5,10 @@ package logread
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -92,3 +94,32 @@ func unquote(s []byte) (meaning []byte, valid bool) {
 	}
 	return meaning, valid
 }
+
+// Meaning returns a string with its escapes resolved, and other JSON as it is.
+func Meaning(value []byte) []byte {
+	if hasPrefix(value, `"`) {
+		value, _ = unquote(value)
+	}
+	return value
+}
+
+// textOf returns what a value means, or nil if it is not a string.
+func textOf(value []byte) []byte {
+	if !hasPrefix(value, `"`) {
+		return nil
+	}
+	return Meaning(value)
+}
+
+// appendText appends the JSON string of a text. It keeps what is not UTF-8.
+func appendText(dst, text []byte) []byte {
+	return append(append(append(dst, '"'), escaper.Replace(string(text))...), '"')
+}
+
+var escaper = func() *strings.Replacer {
+	pairs := []string{`"`, `\"`, `\`, `\\`}
+	for c := range ' ' {
+		pairs = append(pairs, string(c), fmt.Sprintf(`\u%04x`, c))
+	}
+	return strings.NewReplacer(pairs...)
+}()

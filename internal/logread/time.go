@@ -4,7 +4,6 @@
 package logread
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
@@ -88,31 +87,5 @@ func epoch(number []byte) (ns int64, ok bool) {
 	return ns, ok && fits && n >= 1e8 && time.Unix(0, ns).UTC().Year() <= 2261
 }
 
-// findTime returns the time of an event. Without a valid timestamp, it is the
-// time of OPA's line, or else that of the text around the event, of which the
-// innermost is the last.
-func (p *parser) findTime(around [][]byte) int64 {
-	if ns, ok := p.second.parse(p.text(fieldTimestamp)); ok { // most often; by far the fastest way
-		return ns
-	}
-	around = append(around, p.optional(fieldStamp), p.optional(fieldTime), p.optional(fieldTimestamp))
-	for i, value := range slices.Backward(around) {
-		ns, hasZone, ok := parseTime(unwrap(value))
-		if !ok {
-			continue
-		}
-		if own := len(around) - i; own == 2 && p.has(fieldMsg) {
-			p.problems = append(p.problems, LineTime)
-		} else if own > 1 {
-			p.problems = append(p.problems, WrapperTime)
-		}
-		if !hasZone {
-			p.problems = append(p.problems, NoZone)
-		}
-		return ns
-	}
-	if p.has(fieldTimestamp) {
-		p.problems = append(p.problems, BadTime)
-	}
-	return NoTime
-}
+// NoTime is the time of a decision for which a log has no valid time.
+const NoTime = -1 << 63

@@ -86,7 +86,7 @@ func (f *finder) search(n nesting, text []byte) {
 		}
 		return
 	}
-	if p.has(fieldHits) && bytes.Contains(fieldIn(p.json, "columns"), idKey) {
+	if p.has(fieldHits) && bytes.Contains(Field(p.json, "columns"), idKey) {
 		f.problem(UnknownForm) // of the rows beside the columns, one may be an input
 		return
 	}
@@ -230,21 +230,6 @@ func (f *finder) found(n nesting, text []byte) {
 func mayBegin(text []byte) bool {
 	return hasPrefix(text, "[") || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=") ||
 		len(text) > 0 && isDigit(text[0]) && isTimePrefix(text)
-}
-
-// An object or array of a wrapper that holds an event, the beginning of one, or
-// a line of OPA's decision logger contains one of these texts: the names of an
-// event's members, the logger's name, escapes that may stand for them, or the
-// beginning of JSON in a string.
-var (
-	signs = [][]byte{[]byte("decision_id"), []byte("metrics"), []byte("decision_logs"), []byte(`\u`), []byte(`"{`), []byte(`"[`)}
-	names = signs[:3]
-)
-
-func mayHoldEvent(text []byte) bool { return containsAny(text, signs) }
-
-func containsAny(text []byte, words [][]byte) bool {
-	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(text, word) })
 }
 
 // speakers are the members of a wrapper that name the process that has written
