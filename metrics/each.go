@@ -3,10 +3,7 @@
 
 package metrics
 
-import (
-	"iter"
-	"strings"
-)
+import "strings"
 
 // Metric is one metric of a collection, as [Each] yields it. For a timer or a
 // counter it holds the value at that moment.
@@ -84,8 +81,9 @@ func (m Metric) Value() any {
 // Each returns an iterator over the metrics of m, in no particular order. A nil
 // m has none. If [New] made m, the iterator allocates nothing, except for keys
 // of names that the program has seen only once. It may or may not yield metrics
-// that appear while it runs.
-func Each(m Metrics) iter.Seq[Metric] {
+// that appear while it runs. Its type is that of iter.Seq[Metric], which modules
+// before Go 1.23, such as OPA 1.0.0, cannot name.
+func Each(m Metrics) func(yield func(Metric) bool) {
 	return func(yield func(Metric) bool) { each(m, yield) }
 }
 
