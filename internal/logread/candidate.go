@@ -18,7 +18,7 @@ type candidate struct {
 	identity uint64
 	richness int
 	text     []byte   // a copy, since the strings of other members are decoded into the same memory
-	times    [][]byte // see Reader.times
+	times    [][]byte // see finder.times
 	line     int64
 }
 
@@ -40,27 +40,27 @@ func identify(p *parser) uint64 {
 
 // richness says how much of an event the object has. Of two with as much, a
 // flattened one is less likely to be whole, and one in a string more.
-func (p *parser) richness(n nesting) int {
+func (p *parser) richness(nesting int) int {
 	const fields = 1<<fieldMetrics | 1<<fieldResult | 1<<fieldInput | 1<<fieldLabels | 1<<fieldTimestamp
-	r := bits.OnesCount32(p.present&fields)<<16 + int(n)
+	r := bits.OnesCount32(p.present&fields)<<16 + nesting
 	if !p.flattened {
 		r += 1 << 8
 	}
 	return r
 }
 
-// merge keeps one candidate of each decision that is both among those from start
-// on and among those from another index on.
-func (f *finder) merge(start, from int) {
-	if start == from || from == len(f.candidates) {
-		return
+// merge returns candidates with one of each decision that is both among those
+// from start on and among those from another index on.
+func merge(all []candidate, start, from int) []candidate {
+	if start == from || from == len(all) {
+		return all
 	}
 	places := map[uint64]int{}
 	for i := start; i < from; i++ {
-		places[f.candidates[i].identity] = i
+		places[all[i].identity] = i
 	}
-	kept := f.candidates[:from]
-	for _, c := range f.candidates[from:] {
+	kept := all[:from]
+	for _, c := range all[from:] {
 		at, isKnown := places[c.identity]
 		switch {
 		case !isKnown:
@@ -70,16 +70,5 @@ func (f *finder) merge(start, from int) {
 		}
 		delete(places, c.identity) // the next one is another decision
 	}
-	f.candidates = kept
-}
-
-// deliverCandidates delivers all candidates.
-func (f *finder) deliverCandidates() {
-	p := &f.parsers[len(f.parsers)-1]
-	for _, c := range f.candidates {
-		p.parse(c.text)
-		f.reader.deliver(p, c.text, c.line, c.times)
-	}
-	clear(f.candidates)
-	f.candidates = f.candidates[:0]
+	return kept
 }

@@ -155,8 +155,6 @@ var (
 	names = signs[:3]
 )
 
-func mayHoldEvent(text []byte) bool { return containsAny(text, signs) }
-
 func containsAny(text []byte, words [][]byte) bool {
 	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(text, word) })
 }

@@ -24,10 +24,10 @@ import (
 //	Jan  2 15:04:05 host opa[7]: …    syslog and journald
 //
 // It returns the part of the prefix that tells the streams of lines apart, and
-// whether the line goes on in a later one.
-func (f *finder) cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
-	if len(f.prefix) > 0 && bytes.HasPrefix(line, f.prefix) { // most often
-		return bytes.TrimRight(f.prefix, " "), line[len(f.prefix):], false, true
+// whether the line goes on in a later one. last is the last prefix of a name.
+func cutPrefix(line []byte, last *[]byte) (stream, rest []byte, part, ok bool) {
+	if len(*last) > 0 && bytes.HasPrefix(line, *last) { // most often
+		return bytes.TrimRight(*last, " "), line[len(*last):], false, true
 	}
 	head := line[:min(len(line), longestPrefix)]
 	if isTimePrefix(line) {
@@ -42,7 +42,7 @@ func (f *finder) cutPrefix(line []byte) (stream, rest []byte, part, ok bool) {
 	name := namePrefix.Find(head)
 	if column := fieldOf(bytes.TrimRight(name, " |")); name != nil && column > fieldError && !column.isData() {
 		if name[len(name)-1] == ' ' {
-			f.prefix = append(f.prefix[:0], name...)
+			*last = append((*last)[:0], name...)
 		}
 		return bytes.TrimRight(name, " "), line[len(name):], false, true
 	}

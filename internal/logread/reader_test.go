@@ -201,7 +201,7 @@ func textFormat(event string) string {
 	b.WriteString("[INFO] " + message + "\n")
 	for k, v := range m {
 		text := must(json.MarshalIndent(v, "      ", "  "))
-		if bytes.Contains(text, newline) {
+		if bytes.Contains(text, []byte{'\n'}) {
 			fmt.Fprintf(&b, "  %s = |\n      %s\n", k, text)
 		} else {
 			fmt.Fprintf(&b, "  %s = %s\n", k, text)

@@ -238,10 +238,6 @@ func nestedEnd(text []byte, i int) int {
 	return -1
 }
 
-var quote = []byte{'"'}
-
-var newline = []byte{'\n'}
-
 // valueEnd returns the index behind the value at i, or -1 if the value does not
 // end in its line, or if it is a scalar that is not valid and strict is true.
 func valueEnd(text []byte, i int, strict bool) int {

@@ -9,75 +9,6 @@ import (
 	"strings"
 )
 
-// source is a text of lines: the file, or the text of one of the streams in it.
-// Values are at the beginning of a line, or behind each other. Brackets of lists
-// and commas between them only count: see depth. A value that is not whole is
-// read again when its line ends or the text is twice as long. Only the lines of
-// an object are scanned as they come.
-type source struct {
-	reader *Reader
-	nesting
-
-	// Of a stream. A file's caller keeps the rest of its text.
-	name    string
-	backlog []byte   // the text that waits for more
-	open    bool     // its last line goes on
-	started []int64  // the lines of the file at which its lines begin
-	last    int64    // the last line of the file that belongs to it
-	times   [][]byte // around that line
-
-	record  []byte // the value that is read
-	speaker []byte // see appendSpeaker; nil until it is known
-
-	lineState
-	depth    int  // the brackets that are open around the next value
-	comma    bool // a comma must come before the next element
-	document bool // one is of an object that is too long to collect, or cut
-
-	// Behind the place where a value breaks, the reader skips the lines that
-	// belong to the value by their indentation.
-	broken int // the column of the value, and one; or 0
-	single int // the bytes that are read again, in which no value has two lines
-
-	tried   int  // the length of a text that was too short, or 0
-	lines   bool // it had several lines
-	scanner scanner
-}
-
-// lineState is where in a line a source is.
-type lineState struct {
-	column int  // the width of the white space that begins the line
-	within bool // white space does not begin the line any more
-	opened bool // a list begins in it
-	skips  bool // the rest of the line is of no interest
-}
-
-// waits reports whether the meaning of the next line depends on the lines
-// before.
-func (s *source) waits() bool {
-	return len(s.backlog) > 0 || s.depth > 0 || s.broken > 0 || s.lineState != (lineState{})
-}
-
-// line returns the line of the file where the current line begins.
-func (s *source) line() int64 {
-	if s.isFile() {
-		return s.reader.lines + 1
-	}
-	return s.started[0]
-}
-
-func (s *source) isFile() bool { return s == &s.reader.root }
-
-// endLines notes that the next n lines have been read.
-func (s *source) endLines(n int) {
-	s.lineState = lineState{}
-	if s.isFile() {
-		s.reader.lines += int64(n)
-	} else {
-		s.started = s.started[n:]
-	}
-}
-
 // read reads text and returns the number of bytes that it has consumed, which
 // is all of them at the end. The next text must begin with the other bytes.
 func (s *source) read(text []byte, end bool) (n int) {
@@ -188,7 +119,7 @@ func (s *source) other(text []byte, all bool) (n int) {
 		s.depth = 0
 	}
 	s.reader.partial = s.reader.partial || line[0] == ','
-	stream, rest, part, ok := f.cutPrefix(line)
+	stream, rest, part, ok := cutPrefix(line, &f.prefix)
 	switch {
 	case isFirst && s.reader.table != nil:
 		s.noteOther(1)
@@ -206,6 +137,71 @@ func (s *source) other(text []byte, all bool) (n int) {
 		s.embedded(line)
 	}
 	return n
+}
+
+// textLog reads a line of a logger in the text format, with its fields: see step.
+func (s *source) textLog(text []byte, all bool) (n int) {
+	const blanks = " \r\n"
+	f := &s.reader.finder
+	times := f.times
+	n = lineEnd(text, 0) // it ends before a line that is neither empty nor indented
+	for n+2 < len(text) && strings.IndexByte(blanks, text[n+1]) >= 0 && (text[n+1] != ' ' || strings.IndexByte(blanks, text[n+2]) >= 0) {
+		n = lineEnd(text, n+1)
+	}
+	switch {
+	case n+2 < len(text):
+		if s.times != nil { // it ended with the record before
+			f.times = s.times
+		}
+	case len(text) == s.reader.options.MaxLength:
+		s.breakOff(TooLong, text, len(text))
+		return 0
+	case !all:
+		return -1
+	default:
+		n = len(text)
+	}
+	lines := bytes.TrimRight(text[:n], " \t\r\n")
+	s.readMade(textObject(lines), lines)
+	f.times = times
+	return len(lines)
+}
+
+// readRow reads the record of a table at the beginning of text: see step.
+func (s *source) readRow(text []byte, all bool) (length int) {
+	t := s.reader.table
+	n, isOpen := -1, true
+	for quotes := 0; isOpen && n < len(text) && (n < 0 || s.single == 0); {
+		from := n + 1
+		if n = lineEnd(text, from); n == len(text) && !all {
+			return -1
+		}
+		quotes += bytes.Count(text[from:n], []byte{'"'})
+		isOpen = quotes%2 == 1
+	}
+	record, p := text[:n], &s.reader.finder.parsers[s.nesting]
+	cells, read := cutCells(record, t.comma)
+	have := min(len(cells), len(t.names)) // other cells show that they are not in quotes
+	isOpen = isOpen || read < n || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
+	switch joined := tableOf(record); {
+	case joined != nil: // another file begins
+		s.reader.table = joined
+		s.noteOther(1)
+	case n == len(text) && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
+		s.problem(s.cutBy(text))
+	case t.isBehind && len(cells) > 1:
+		s.problem(UnknownForm)
+	case isOpen:
+		s.problem(InvalidJSON)
+		s.single = max(s.single, n)
+	default:
+		if !s.readMade(t.objectOf(p, cells), record) && p.present&(1<<fieldDecisionID|1<<fieldMetrics) != 0 {
+			s.problem(UnknownForm)
+		}
+		length = n
+	}
+	s.skips = true // up to the end of the line
+	return length
 }
 
 // embedded reads a line that may be a list, or have an object behind a prefix.
@@ -248,38 +244,13 @@ func (s *source) plain(line []byte) {
 // event: as it is, or in a quotation that holds an object or has no beginning.
 func isCut(line []byte) bool {
 	before, _, quoted := bytes.Cut(line, []byte(`decision_id\"`))
-	open := quoted && (bytes.Contains(before, []byte(`"{\"`)) || (bytes.Count(before, quote)-bytes.Count(before, []byte(`\"`)))%2 == 0)
+	open := quoted && (bytes.Contains(before, []byte(`"{\"`)) || (bytes.Count(before, []byte{'"'})-bytes.Count(before, []byte(`\"`)))%2 == 0)
 	return open || bytes.IndexByte(line, '{') >= 0 && (bytes.Contains(line, []byte(`decision_id"`)) || bytes.Contains(line, []byte(`"timer_`)))
 }
 
 // noText is in an entry of which journalctl -o json has left out a text of more
 // than 4,096 bytes, or has written one that it takes for binary as its bytes.
 var noText = regexp.MustCompile(`"MESSAGE"\s*:\s*(null|\[)`)
-
-// noteOther counts lines, from the current one on, among the other lines of the
-// file, each at most once. A value of a stream counts as one line.
-func (s *source) noteOther(lines int) {
-	r, line := s.reader, s.line()
-	if line != r.otherLine {
-		r.other++
-	}
-	if s.isFile() {
-		line += int64(lines) - 1
-		r.other += int64(lines) - 1
-	}
-	r.otherLine = line
-}
-
-func (s *source) problem(kind Problem) { s.reader.options.Problem(kind, s.line()) }
-
-// lose notes that the rest of a line is broken, and each decision in it.
-func (s *source) lose(line []byte) {
-	for range max(1, bytes.Count(line, idKey)) {
-		s.problem(InvalidJSON)
-	}
-}
-
-var idKey = []byte(`"decision_id"`)
 
 // object reads the JSON object that text begins with.
 func (s *source) object(text []byte, all bool) (length int) {
@@ -327,15 +298,6 @@ func (s *source) object(text []byte, all bool) (length int) {
 	return 0
 }
 
-// cutBy returns what cuts a value whose text has no end: the end of the file, or
-// the limit of its length.
-func (s *source) cutBy(text []byte) Problem {
-	if len(text) < s.reader.options.MaxLength {
-		return Truncated
-	}
-	return TooLong
-}
-
 // isTail reports whether what is behind an object on its line shows that the
 // object is a member in the tail of another one, or may show it when more comes.
 func isTail(text []byte, all bool) bool {
@@ -364,22 +326,6 @@ func (s *source) readEvents(text []byte, length int) (n int) {
 	return n
 }
 
-// breakOff notes that the value at the beginning of text, of which length bytes
-// are read, does not go on. From its second line on, the text is read again.
-func (s *source) breakOff(kind Problem, text []byte, length int) {
-	if s.single = length; kind == InvalidJSON {
-		s.single = bytes.LastIndexByte(text[:length], '\n') + 1
-		s.lose(text[:lineEnd(text, 0)])
-	} else {
-		s.problem(kind)
-	}
-	s.reader.unclosed = s.reader.unclosed || kind == Truncated && s.isFile() && s.depth > 0
-	s.broken, s.skips, s.comma = s.column+1, true, false
-	if s.opened || s.document {
-		s.depth, s.document = 0, false
-	}
-}
-
 // parsed delivers or searches the object that the parser has parsed, in whose
 // text lines ended. It reports whether anything in it was of interest.
 func (s *source) parsed(object []byte, lines int) (taken bool) {
@@ -399,4 +345,13 @@ func (s *source) parsed(object []byte, lines int) (taken bool) {
 	}
 	s.within, s.comma = true, s.depth > 0
 	return taken
+}
+
+// readMade reads an object that stands for lines, or is them. It reports whether
+// anything in it was of interest.
+func (s *source) readMade(object, lines []byte) (taken bool) {
+	n := bytes.Count(lines, []byte{'\n'})
+	joinLines(object)
+	s.reader.finder.parsers[s.nesting].parse(object)
+	return s.parsed(object, n)
 }

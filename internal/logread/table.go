@@ -63,7 +63,7 @@ func tableOf(line []byte) *table {
 			hasTarget = hasTarget || f == fieldPath || f == fieldQuery
 		}
 		t.path = slices.IndexFunc(t.names, func(name []byte) bool { return string(name) == string(t.outer)+"path" })
-		all := bytes.Join(t.names, newline)
+		all := bytes.Join(t.names, []byte{'\n'})
 		t.lacks = !bytes.Contains(all, []byte("result")) || !bytes.Contains(all, []byte("error"))
 		if len(t.names) > 1 && (hasID || hasMetrics && hasTarget) {
 			at := bytes.LastIndexFunc(t.names[0], unicode.IsSpace) // which is behind a prefix
@@ -78,7 +78,7 @@ func tableOf(line []byte) *table {
 // Then a reader must read it from its beginning.
 func HasTable(text []byte) bool {
 	text = text[skipBlank(text, 0):]
-	line, _, _ := bytes.Cut(text, newline)
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
 	return tableOf(line) != nil
 }
 
@@ -154,40 +154,3 @@ var (
 	pair      = regexp.MustCompile(`'?([\w.-]+)'?(?:=|: )'?([^'",{}\[\]]*)'?`)
 	plainText = regexp.MustCompile(`:"(true|false|null|0|[1-9]\d*)"`)
 )
-
-// readRow reads the record of a table at the beginning of text: see step.
-func (s *source) readRow(text []byte, all bool) (length int) {
-	t := s.reader.table
-	n, isOpen := -1, true
-	for quotes := 0; isOpen && n < len(text) && (n < 0 || s.single == 0); {
-		from := n + 1
-		if n = lineEnd(text, from); n == len(text) && !all {
-			return -1
-		}
-		quotes += bytes.Count(text[from:n], quote)
-		isOpen = quotes%2 == 1
-	}
-	record, p := text[:n], &s.reader.finder.parsers[s.nesting]
-	cells, read := cutCells(record, t.comma)
-	have := min(len(cells), len(t.names)) // other cells show that they are not in quotes
-	isOpen = isOpen || read < n || len(bytes.Join(cells[have:], nil)) > 0 || have < len(t.names) && bytes.IndexByte(bytes.Join(cells, nil), t.comma) >= 0
-	switch joined := tableOf(record); {
-	case joined != nil: // another file begins
-		s.reader.table = joined
-		s.noteOther(1)
-	case n == len(text) && len(cells) < len(t.names) && bytes.IndexByte(record, '\n') < 0:
-		s.problem(s.cutBy(text))
-	case t.isBehind && len(cells) > 1:
-		s.problem(UnknownForm)
-	case isOpen:
-		s.problem(InvalidJSON)
-		s.single = max(s.single, n)
-	default:
-		if !s.readMade(t.objectOf(p, cells), record) && p.present&(1<<fieldDecisionID|1<<fieldMetrics) != 0 {
-			s.problem(UnknownForm)
-		}
-		length = n
-	}
-	s.skips = true // up to the end of the line
-	return length
-}

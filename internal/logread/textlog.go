@@ -6,7 +6,6 @@ package logread
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 )
 
 // OPA's console writes with --log-format text
@@ -22,46 +21,9 @@ import (
 // themselves or have several lines, which are as they are. Lines after the
 // first of a value are indented by six blanks.
 
-// textLog reads a line of a logger in the text format, with its fields: see step.
-func (s *source) textLog(text []byte, all bool) (n int) {
-	const blanks = " \r\n"
-	f := &s.reader.finder
-	times := f.times
-	n = lineEnd(text, 0) // it ends before a line that is neither empty nor indented
-	for n+2 < len(text) && strings.IndexByte(blanks, text[n+1]) >= 0 && (text[n+1] != ' ' || strings.IndexByte(blanks, text[n+2]) >= 0) {
-		n = lineEnd(text, n+1)
-	}
-	switch {
-	case n+2 < len(text):
-		if s.times != nil { // it ended with the record before
-			f.times = s.times
-		}
-	case len(text) == s.reader.options.MaxLength:
-		s.breakOff(TooLong, text, len(text))
-		return 0
-	case !all:
-		return -1
-	default:
-		n = len(text)
-	}
-	lines := bytes.TrimRight(text[:n], " \t\r\n")
-	s.readMade(textObject(lines), lines)
-	f.times = times
-	return len(lines)
-}
-
-// readMade reads an object that stands for lines, or is them. It reports whether
-// anything in it was of interest.
-func (s *source) readMade(object, lines []byte) (taken bool) {
-	n := bytes.Count(lines, newline)
-	joinLines(object)
-	s.reader.finder.parsers[s.nesting].parse(object)
-	return s.parsed(object, n)
-}
-
 // textObject returns the JSON object that a line in the text format stands for.
 func textObject(text []byte) []byte {
-	first, text, _ := bytes.Cut(text, newline)
+	first, text, _ := bytes.Cut(text, []byte{'\n'})
 	name, message, _ := bytes.Cut(first, []byte("] "))
 	object := []byte{'{'}
 	if message = bytes.TrimSuffix(message, []byte{'\r'}); string(message) != "Decision Log" {
@@ -86,9 +48,9 @@ func appendTextField(object, field []byte) []byte {
 		return object
 	}
 	key = key[2:]
-	value, lines, _ := bytes.Cut(value, newline)
+	value, lines, _ := bytes.Cut(value, []byte{'\n'})
 	if value = bytes.TrimSuffix(value, []byte{'\r'}); string(value) == "|" {
-		value = bytes.TrimSpace(bytes.ReplaceAll(lines, []byte("\n      "), newline))
+		value = bytes.TrimSpace(bytes.ReplaceAll(lines, []byte("\n      "), []byte{'\n'}))
 	}
 	if !json.Valid(value) || fieldOf(key) < fieldResult && value[0] != '"' {
 		value = appendText(nil, value)

@@ -15,37 +15,6 @@ import (
 // input, nor into a line of a logger. Two exports have a member "result" that
 // is a wrapper: Loki's beside a "resultType", and Splunk's beside a "preview".
 
-// nesting says how deep in wrappers a value is.
-type nesting int
-
-const (
-	inValue    nesting = 1  // each object and array around a value
-	inText     nesting = 3  // each string around it, and each prefix before it
-	maxNesting nesting = 25 // of an event
-)
-
-// finder finds events in records: values of a source, whatever surrounds the
-// events in them.
-type finder struct {
-	reader *Reader
-	// By nesting. A parser is used again only when all that it has read before is
-	// dealt with.
-	parsers *[maxNesting + 2]parser // the last one is for candidates
-
-	source  *source   // of the record that is read, or nil
-	taken   int       // counts events, what is broken, and texts for streams
-	waiting []*source // streams that wait for more
-	name    []byte    // of the last stream
-	prefix  []byte    // the last one of a name
-	names   bool      // name streams even if none waits
-	times   [][]byte  // in the text around the value that is read, the innermost last
-	loss    uint64    // the last one in the record
-	// If several is true, what is found becomes a candidate.
-	several    bool
-	candidates []candidate
-	inEvent    bool // the value that is read is in an event, and may be a copy of it
-}
-
 // take takes an object of a source that its parser has parsed, or another value,
 // and reports whether anything in it was of interest.
 func (f *finder) take(s *source, text []byte) bool {
@@ -105,7 +74,7 @@ func (f *finder) search(n nesting, text []byte) {
 		} else {
 			f.readValue(p.json[m.start:m.end], p.name(m), n+inValue)
 		}
-		f.merge(start, from)
+		f.candidates = merge(f.candidates, start, from)
 	}
 	f.times = f.times[:times]
 	if isEvent {
@@ -126,7 +95,7 @@ func (f *finder) mayHold(p *parser, m member, inEvent bool) bool {
 		return false
 	}
 	value := p.json[m.start:m.end]
-	return len(f.waiting) > 0 && !f.inEvent || value[0] == '"' && mayBegin(value[1:]) || value[0] != '"' && mayHoldEvent(value)
+	return len(f.waiting) > 0 && !f.inEvent || value[0] == '"' && mayBegin(value[1:]) || value[0] != '"' && containsAny(value, signs)
 }
 
 // readValue looks for events in a value.
@@ -137,7 +106,7 @@ func (f *finder) readValue(value, name []byte, n nesting) {
 		f.readText(name, p.decoded, n)
 	case value[0] == '[':
 		f.readArray(value, name, n)
-	case value[0] == '{' && !f.readWhole(value, n) && !f.inEvent && mayHoldEvent(value):
+	case value[0] == '{' && !f.readWhole(value, n) && !f.inEvent && containsAny(value, signs):
 		f.problem(InvalidJSON)
 	}
 }
@@ -191,14 +160,14 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 	EachElement(value, func(e []byte) {
 		from := len(f.candidates)
 		f.loss = 0 // elements are different lines
-		switch text := bytes.TrimPrefix(e, quote); {
+		switch text := bytes.TrimPrefix(e, []byte{'"'}); {
 		case len(f.times) == times && isDigit(text[0]) && !mayBegin(text): // a row may begin with its time
 			f.times = append(f.times, e)
 		case e[0] != '"' || mayBegin(text) || len(f.waiting) > 0 && !f.inEvent:
 			f.readValue(e, name, n)
 		}
 		if isRow {
-			f.merge(start, from)
+			f.candidates = merge(f.candidates, start, from)
 		}
 	})
 	f.times = f.times[:times]
@@ -211,6 +180,60 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 // Athena and DuckDB write them.
 var metricsAlone = regexp.MustCompile(`^"?\{\s*\\?["']?(?:counter|histogram|timer)_`)
 
+// dockerPart is the length of the parts into which docker splits a line, in
+// bytes, if one that does not end with a character is cut before it.
+const dockerPart = 16<<10 - 3
+
+// readText reads the text of a member of the record. A line that docker has
+// split goes on in the next record. All other texts end a line, even if they
+// have no newline.
+func (f *finder) readText(name, text []byte, n nesting) {
+	if n += inText; n > maxNesting {
+		return
+	}
+	if f.inEvent {
+		f.readCopy(text, n)
+		return
+	}
+	text, whole := bytes.CutSuffix(text, []byte{'\n'})
+	f.give(name, text, whole || len(text) < dockerPart || isWhole(text, '{'), n)
+}
+
+// give reads a text of the record: a member with a name in quotes, or a line
+// behind the name in its prefix. The text may continue a stream that waits, or
+// begin one. whole says that a newline ends it, which text lacks.
+func (f *finder) give(name, text []byte, whole bool, n nesting) {
+	var stream *source
+	if len(f.waiting) > 0 || f.names {
+		full := f.streamName(name)
+		if i := slices.IndexFunc(f.waiting, func(s *source) bool { return s.nesting == n && s.name == string(full) }); i >= 0 {
+			stream = f.waiting[i]
+		}
+	}
+	switch {
+	case stream != nil:
+		if whole && stream.open && isWhole(text, '{') { // the rest of the line before is lost
+			f.feed(stream, nil, true)
+		}
+	case whole && hasPrefix(text, "{") && f.readWhole(text, n) || hasPrefix(name, `"`) && !mayBegin(text): // behind a prefix may be another one
+		return
+	}
+	if stream == nil { // one that waits for nothing
+		stream = &source{reader: f.reader, nesting: n, name: string(f.streamName(name))}
+	}
+	f.taken++
+	f.feed(stream, text, whole)
+}
+
+// readCopy looks for a whole event in a text that is in an event. The text is
+// no part of another one, and nothing in it is a problem.
+func (f *finder) readCopy(text []byte, n nesting) {
+	joinLines(text)
+	if object, isLogged := embedded(text, f.parsers[n].parse); hasPrefix(object, "{") && !isLogged {
+		f.readObject(n, object)
+	}
+}
+
 // name returns the name of a member, in quotes.
 func (p *parser) name(m *member) []byte { return p.json[m.at:valueEnd(p.json, int(m.at), false)] }
 
@@ -219,10 +242,21 @@ func (p *parser) name(m *member) []byte { return p.json[m.at:valueEnd(p.json, in
 func (f *finder) found(n nesting, text []byte) {
 	p := &f.parsers[n]
 	if f.taken++; f.several {
-		f.candidates = append(f.candidates, candidate{identify(p), p.richness(n), bytes.Clone(text), copyAll(f.times), f.source.line()})
+		f.candidates = append(f.candidates, candidate{identify(p), p.richness(int(n)), bytes.Clone(text), copyAll(f.times), f.source.line()})
 	} else {
 		f.reader.deliver(p, text, f.source.line(), f.times)
 	}
+}
+
+// deliverCandidates delivers all candidates.
+func (f *finder) deliverCandidates() {
+	p := &f.parsers[len(f.parsers)-1]
+	for _, c := range f.candidates {
+		p.parse(c.text)
+		f.reader.deliver(p, c.text, c.line, c.times)
+	}
+	clear(f.candidates)
+	f.candidates = f.candidates[:0]
 }
 
 // mayBegin reports whether a text may hold an event, begin one that goes on in
@@ -230,26 +264,4 @@ func (f *finder) found(n nesting, text []byte) {
 func mayBegin(text []byte) bool {
 	return hasPrefix(text, "[") || bytes.IndexByte(text, '{') >= 0 || hasPrefix(text, "time=") ||
 		len(text) > 0 && isDigit(text[0]) && isTimePrefix(text)
-}
-
-// speakers are the members of a wrapper that name the process that has written
-// the text in it. The lines of one text have the same speakers.
-var speakers = []string{
-	"stream", "pod", "pod_name", "podName", "pod_id", "container", "container_name", "containerName", "container_id", "host", "hostname",
-	"instance", "logStream", "logStreamName", "unit", "_PID", "_HOSTNAME", "_SYSTEMD_UNIT",
-	"name", "PodName", "ContainerName", "ContainerId", "Computer", "k8s.pod.name", "host.name", "alloc_id", "task", "file",
-}
-
-// appendSpeaker appends the values of speakers in a wrapper, down to a few
-// levels.
-func appendSpeaker(dst, object []byte, levels int) []byte {
-	eachField(object, func(name, value []byte) {
-		switch {
-		case value[0] == '{' && levels > 0 && !fieldOf(name[1:len(name)-1]).isData():
-			dst = appendSpeaker(dst, value, levels-1)
-		case value[0] == '"' && len(name) < 20 && slices.Contains(speakers, string(name[1:len(name)-1])):
-			dst = append(append(append(dst, name...), value...), 0)
-		}
-	})
-	return dst
 }
