@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	soft := used() + softRoom // the garbage collector works harder beyond it
-	errNoMemory := fmt.Errorf("--memory: the replay needs about %s, and more for evaluations that need much; "+
+	errNoMemory := fmt.Errorf("--memory: a replay may need %s, and more for evaluations that need much; "+
 		"the report has what was done until then", text.Bytes(used()+int64(2*sampleBytes)))
 	if o.Memory > 0 {
 		soft = min(soft, o.Memory/10*9)

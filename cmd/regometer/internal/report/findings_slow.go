@@ -175,6 +175,7 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 		}
 		blocks = append(blocks, over)
 	}
+	// The means, which are known, must differ too: sorting for the medians takes long.
 	if swaps > driftSwaps || blocks[driftBlocks-1].rate()-blocks[0].rate() < math.Log(driftTimes)/2 {
 		return f
 	}
