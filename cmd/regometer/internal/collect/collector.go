@@ -53,8 +53,8 @@ type Collector struct {
 	metrics  *metrics
 	refusals *refusals
 
-	waiting  atomic.Int64 // bytes of the bodies that wait
-	counting sync.WaitGroup
+	waiting  atomic.Int64                            // bytes of the bodies that wait
+	counting atomic.Int64                            // bodies that were accepted and do not count yet
 	places   chan struct{}                           // for bodies that are unpacked and counted
 	readers  sync.Pool                               // of *bodyReader, which wait for work
 	repeated *lru.Cache[[sha256.Size]byte, struct{}] // by digest
@@ -90,16 +90,17 @@ func New(o Options) (*Collector, error) {
 }
 
 // Wait waits until the decisions of all bodies that were accepted count. It
-// fails if ctx ends before.
+// fails if ctx ends before. It looks again and again, because bodies may come in
+// the meantime, which a sync.WaitGroup forbids.
 func (c *Collector) Wait(ctx context.Context) error {
-	counted := make(chan struct{})
-	go func() { c.counting.Wait(); close(counted) }()
-	select {
-	case <-counted:
-		return nil
-	case <-ctx.Done():
-		return errors.New("some accepted uploads were not counted in time")
+	for c.counting.Load() > 0 {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return errors.New("some accepted uploads were not counted in time")
+		}
 	}
+	return nil
 }
 
 // ServeHTTP implements http.Handler. It is no http.ServeMux, which would change
@@ -215,11 +216,13 @@ func (c *Collector) relay(u *upload) *answer {
 		u.release()
 		return a
 	}
-	c.counting.Go(func() {
+	c.counting.Add(1)
+	go func() {
+		defer c.counting.Add(-1)
 		defer u.release()
 		c.places <- struct{}{}
 		c.count(u)
-	})
+	}()
 	return a
 }
 

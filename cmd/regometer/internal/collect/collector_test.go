@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -424,6 +425,23 @@ func TestWaiting(t *testing.T) {
 			"other_requests status": 1, "refused target": 1, "target 5xx": 1, "refused sender": 2,
 		})
 	})
+}
+
+// Uploads may come while Wait waits, as after the time of a shutdown. The race
+// detector sees whether they may.
+func TestWaitDuringUploads(t *testing.T) {
+	c := newCollector(Options{Forward: forwardTo(func(*http.Request) int { return 200 })})
+	var sent atomic.Bool
+	go func() {
+		defer sent.Store(true)
+		for i := range 300 {
+			send(c, events(fmt.Sprint(i), 1))
+		}
+	}()
+	for !sent.Load() {
+		noError(c.Wait(t.Context()))
+	}
+	check(t, c, tally{"counted": 300, "decisions": 300, "servers": 1, "target 2xx": 300})
 }
 
 // An answer of the target does not wait until a body is counted. Without a
