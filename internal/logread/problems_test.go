@@ -79,7 +79,10 @@ func TestProblems(t *testing.T) {
 		"lines of columns":         {"path | x " + whole + "\ninput:   " + whole + "\n \"path\"=>" + quoted(whole) + "\npath=" + quoted(whole), "", []string{"invalid_json at 1", "invalid_json at 2", "invalid_json at 3", "invalid_json at 4"}, 0},
 		"a brace at the end":       {"x {\n  " + whole + "\nz [INFO] x {\n\"a\":" + whole + "}\ny {\n\"a\":" + whole + "}", "dd", []string{"invalid_json at 4"}, 2},
 		"YAML":                     {"- decision_id: d\n  input:\n    a:\n      " + whole + "\n  - '" + whole + "'\n  result: |\n    " + whole + "\n" + whole, "d", []string{"unknown_form at 1"}, 2},
-		"strings, cut":             {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1"}, 0},
+		"list, broken":             {`{"hits":[` + whole + `,{"a":1}' ` + whole + "," + whole + "]}\n", "d", []string{"invalid_json at 1", "invalid_json at 1"}, 0},
+		"strings in a list, cut":   {`{"logs":[` + quoted(whole) + "," + quoted(whole) + "," + quoted(whole)[1:] + "]}\n", "dd", []string{"invalid_json at 1"}, 0},
+		"events joined":            {"opa: {\"decision_id\":\"opa: " + whole + "\n", "d", []string{"invalid_json at 1"}, 0},
+		"strings, cut":             {"[" + quoted(whole) + "," + quoted(whole) + "\n", "", []string{"invalid_json at 1", "invalid_json at 1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -180,14 +180,14 @@ func (s *source) noteOther(lines int) {
 	r.otherLine = line
 }
 
-// lose notes that the rest of a line is broken, and each decision in it.
-func (s *source) lose(line []byte) {
-	for range max(1, bytes.Count(line, idKey)) {
+// lose notes that the rest of a text is broken, and each decision in it.
+func (s *source) lose(text []byte) {
+	for range max(1, bytes.Count(text, idKey), bytes.Count(text, escapedKey)) {
 		s.problem(InvalidJSON)
 	}
 }
 
-var idKey = []byte(`"decision_id"`)
+var idKey, escapedKey = []byte(`"decision_id"`), []byte(`\"decision_id\"`)
 
 // breakOff notes that the value at the beginning of text, of which length bytes
 // are read, does not go on. From its second line on, the text is read again.

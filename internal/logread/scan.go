@@ -304,29 +304,33 @@ func eachField(text []byte, do func(key, value []byte)) {
 	}
 }
 
-// EachElement calls do with each value of a JSON list, as it is in the text.
-func EachElement(text []byte, do func(value []byte)) {
+// EachElement calls do with each value of a JSON list, as it is in the text. It
+// returns what is behind the last one, which is a bracket if the list is whole.
+func EachElement(text []byte, do func(value []byte)) (rest []byte) {
 	if hasPrefix(text, "[") {
-		each(text, func(_, value []byte) { do(value) })
+		rest = each(text, func(_, value []byte) { do(value) })
 	}
+	return rest
 }
 
-// each calls do with what is in an object or a list.
-func each(text []byte, do func(key, value []byte)) {
-	for i, more := 0, true; more; more = i < len(text) && text[i] == ',' {
+// each calls do with what is in an object or a list, and returns the rest.
+func each(text []byte, do func(key, value []byte)) (rest []byte) {
+	i := 0
+	for more := true; more; more = i < len(text) && text[i] == ',' {
 		var key []byte
 		if i = skipSpace(text, i+1); text[0] == '{' {
 			end, colon := keyEnd(text, i)
 			if end < 0 {
-				return
+				return text[i:]
 			}
 			key, i = text[i:end], skipSpace(text, colon)
 		}
 		end := valueEnd(text, i, false)
 		if end < 0 {
-			return
+			return text[i:]
 		}
 		do(key, text[i:end])
 		i = skipSpace(text, end)
 	}
+	return text[i:]
 }

@@ -213,6 +213,10 @@ func (s *source) embedded(line []byte) {
 	case isLogged:
 		s.noteOther(1)
 	case text != nil && s.reader.finder.take(s, text):
+		// Another event in the line may break off before.
+		if before, _, isPart := bytes.Cut(line, text); isPart && bytes.Contains(before, []byte(`{"`)) && isCut(before) {
+			s.lose(before)
+		}
 	case isCut(line):
 		s.lose(line)
 	case bytes.Contains(line, names[0]) && bytes.Contains(line, []byte("timer_")):

@@ -106,8 +106,8 @@ func (f *finder) readValue(value, name []byte, n nesting) {
 		f.readText(name, p.decoded, n)
 	case value[0] == '[':
 		f.readArray(value, name, n)
-	case value[0] == '{' && !f.readWhole(value, n) && !f.inEvent && containsAny(value, signs):
-		f.problem(InvalidJSON)
+	case value[0] == '{' && !f.readWhole(value, n):
+		f.lose(value)
 	}
 }
 
@@ -119,6 +119,14 @@ func (f *finder) readWhole(text []byte, n nesting) bool {
 	}
 	f.readObject(n, text)
 	return true
+}
+
+// lose notes that a part of a value is broken, if events may be in it.
+func (f *finder) lose(value []byte) {
+	if !f.inEvent && containsAny(value, signs) {
+		f.taken++
+		f.source.lose(value)
+	}
 }
 
 // problem notes a problem of the record.
@@ -148,7 +156,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		return
 	}
 	start, several, isRow, isFlat, times := len(f.candidates), f.several, false, false, len(f.times)
-	EachElement(value, func(e []byte) {
+	rest := EachElement(value, func(e []byte) {
 		isRow = isRow || e[0] != '{' && e[0] != '[' && bytes.IndexByte(e, '{') < 0
 		isFlat = isFlat || metricsAlone.Match(e)
 	})
@@ -156,6 +164,7 @@ func (f *finder) readArray(value, name []byte, n nesting) {
 		f.problem(UnknownForm)
 		return
 	}
+	f.lose(rest)
 	f.several = several || isRow
 	EachElement(value, func(e []byte) {
 		from := len(f.candidates)
