@@ -143,9 +143,10 @@ type Mark struct {
 }
 
 // Marks draws a vertical line at each mark. Marks that are close together share
-// a text.
+// a text, and a text that would touch the one before moves to the right.
 func (c *Chart) Marks(i Ink, marks []Mark) {
 	marks = slices.SortedFunc(slices.Values(marks), func(a, b Mark) int { return cmp.Compare(a.At, b.At) })
+	end := 0.0 // of the text before
 	for len(marks) > 0 {
 		first, labels := c.place(Point{X: marks[0].At}).X, []string(nil)
 		for len(marks) > 0 {
@@ -160,7 +161,10 @@ func (c *Chart) Marks(i Ink, marks []Mark) {
 			marks = marks[1:]
 		}
 		label := strings.Join(labels, ", ")
-		c.Text(i, "middle", min(first, c.Width-widthOf(label)/2), c.top-2, label)
+		half := widthOf(label) / 2
+		at := min(max(first, end+half), c.Width-half)
+		c.Text(i, "middle", at, c.top-2, label)
+		end = at + half + digit/2
 	}
 }
 

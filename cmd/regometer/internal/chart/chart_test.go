@@ -40,4 +40,9 @@ func TestMarks(t *testing.T) {
 	if drawn := c.svg.String(); !strings.Contains(drawn, `x="219.5"`) {
 		t.Errorf("a long text is not moved to the left: %s", drawn)
 	}
+	c.svg.Reset()
+	c.Marks(InkAxis, []Mark{{50, "2"}, {50, "3"}, {50, "4"}, {56, "1"}})
+	if drawn := c.svg.String(); !strings.Contains(drawn, `x="136" y="9">2, 3, 4<`) || !strings.Contains(drawn, `x="167.5" y="9">1<`) {
+		t.Errorf("a text touches the one before: %s", drawn)
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
+	"github.com/regometer/regometer/outcome"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -154,6 +155,7 @@ func sample(t testing.TB) *Report {
 	for i := range r.Slowest {
 		r.Slowest[i].Place.File = "logs/opa-1.log"
 	}
+	r.Slowest[1].Outcome = outcome.Failed
 	for i := range r.Inputs.Problems {
 		for j := range r.Inputs.Problems[i].First {
 			r.Inputs.Problems[i].First[j].File = "logs/\x1b]0;x\a.log"

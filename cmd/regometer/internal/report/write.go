@@ -175,7 +175,7 @@ func (r *Report) WriteRest(w output.Writer) {
 			more = "trace " + name(d.TraceID) + ", "
 		}
 		w.Item(text.Duration(float64(d.Took))+" "+cmp.Or(d.Key, text.Empty), fmt.Sprintf("%s, %s, id %s, %sat %s.",
-			text.Time(d.Time, text.ToTheMilli), d.Outcome, name(cmp.Or(d.ID, text.None)), more, d.Place.prose()), "")
+			text.Time(d.Time, text.ToTheMilli), OutcomeWord(d.Outcome), name(cmp.Or(d.ID, text.None)), more, d.Place.prose()), "")
 	}
 	w.Title("Input")
 	w.Prose(inputText(r))
