@@ -96,7 +96,7 @@ func (b *bodyReader) add(e *logread.Event) {
 		}
 	}
 	if b.profiler != nil {
-		b.profiler.Offer(e.Text)
+		b.profiler.Offer(e)
 	}
 	if b.known > maxKnown {
 		b.reader.Forget()

@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/regometer/regometer/internal/logread"
 )
 
 // Options configures a [Collector].
@@ -36,7 +38,7 @@ type Profiler interface {
 	http.Handler
 	prometheus.Collector
 	// Offer offers an event, whose memory is used again. It waits for nothing.
-	Offer(event []byte)
+	Offer(*logread.Event)
 	// Renew says that the policy has changed.
 	Renew()
 }

@@ -126,7 +126,7 @@ func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, 
 // arguments. JSON has made texts of the arguments, and lists of sets.
 func parseCache(text []byte) (builtins.NDBCache, error) {
 	cache, logged := builtins.NDBCache{}, map[string]map[string]any{}
-	if text != nil {
+	if len(text) > len("{}") {
 		if err := util.UnmarshalJSON(text, &logged); err != nil {
 			return nil, err
 		}
@@ -199,11 +199,7 @@ func resultOf(d *decision, results rego.ResultSet) ([]byte, error) {
 
 // prepared returns the compiled query of a decision.
 func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, error) {
-	query := ""
-	if d.isQuery() {
-		query = string(logread.Meaning(logread.Field(d.Text, "query")))
-	}
-	key := string(d.Path) + " " + query
+	key := string(d.Path) + " " + d.Query
 	labels := map[string]any{}
 	if e.asksRuntime {
 		key += " " + string(d.Labels)
@@ -212,7 +208,7 @@ func (e *evaluator) prepared(ctx context.Context, d *decision) (*preparedQuery, 
 	if q := e.queries[key]; q != nil {
 		return q, nil
 	}
-	body, err := queryOf(d, query)
+	body, err := queryOf(d)
 	if err != nil {
 		return nil, err
 	}
@@ -259,9 +255,9 @@ func (p *Policy) lacks(ctx context.Context, query ast.Body) string {
 }
 
 // queryOf returns the query of a decision.
-func queryOf(d *decision, query string) (ast.Body, error) {
+func queryOf(d *decision) (ast.Body, error) {
 	if d.isQuery() {
-		return ast.ParseBody(query)
+		return ast.ParseBody(d.Query)
 	}
 	ref := ast.DefaultRootRef.Copy()
 	// The segments of a path are those of a URL.

@@ -14,7 +14,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/util"
 
-	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/verdicts"
 	"github.com/regometer/regometer/outcome"
 )
@@ -48,27 +47,11 @@ type worker struct {
 	old      *evaluator // of the other policy, or nil
 	verdicts *verdicts.Set
 	tracer   *tracer
-	reader   *logread.Reader
-	decision *decision // which the reader reads
-	done     func(*decision, finding)
 }
 
-// newWorker returns a worker for a policy, and for one to compare with or nil. It
-// evaluates until ctx ends.
-func newWorker(ctx context.Context, policy, against *Policy, timeout time.Duration, v *verdicts.Set) *worker {
+// newWorker returns a worker for a policy, and for one to compare with or nil.
+func newWorker(policy, against *Policy, timeout time.Duration, v *verdicts.Set) *worker {
 	w := &worker{evaluator: newEvaluator(policy, timeout), verdicts: v, tracer: newTracer(policy)}
-	w.reader = logread.NewReader(logread.Options{
-		Metric:  func([]byte) int32 { return -1 }, // none is of interest
-		Problem: func(logread.Problem, int64) {},  // whoever has read the log before counts them
-		Event: func(e *logread.Event) {
-			e.Time = max(e.Time, w.decision.time)
-			w.decision.Event = e
-			if f := w.find(ctx, w.decision); ctx.Err() == nil {
-				w.done(w.decision, f)
-			}
-		},
-		Verdicts: v,
-	})
 	if against != nil {
 		w.old = newEvaluator(against, timeout)
 	}
@@ -84,15 +67,6 @@ type finding struct {
 	took, before time.Duration
 }
 
-// replay reads and evaluates a decision.
-func (w *worker) replay(d *decision) {
-	w.decision = d
-	w.reader.Read(d.text)
-}
-
-// compile is in the type of a partial evaluation.
-var compile = []byte("compile")
-
 // find evaluates a decision, and compares the result with the log's, or with
 // that of the other policy. The two policies take turns in going first.
 func (w *worker) find(ctx context.Context, d *decision) (f finding) {
@@ -102,7 +76,7 @@ func (w *worker) find(ctx context.Context, d *decision) (f finding) {
 		input, err = ast.ValueFromReader(bytes.NewReader(d.Input))
 	}
 	switch {
-	case bytes.Contains(d.Text, compile) && bytes.Contains(logread.Field(d.Text, "custom", "type"), compile):
+	case d.Partial:
 		return finding{verdict: notRepeatable, kind: "a partial evaluation"}
 	case err != nil:
 		return finding{verdict: notRepeatable, kind: noJSON}
@@ -119,7 +93,7 @@ func (w *worker) find(ctx context.Context, d *decision) (f finding) {
 	f.verdict, f.kind = w.judge(d, &before, &a)
 	if ctx.Err() == nil && a.took > 0 && (a.code != "" || a.lacks != lacksPath) {
 		f.took, f.before = a.took, before.took
-		w.tracer.begin(string(d.Path), d.of)
+		w.tracer.begin(string(d.Path), d.Of)
 		w.tracer.end(w.evaluate(ctx, d, input, w.tracer).took, a.took)
 	}
 	return f

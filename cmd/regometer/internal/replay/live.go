@@ -41,7 +41,7 @@ type Live struct {
 
 	child   atomic.Pointer[rpc.Client] // nil if there is none
 	mu      sync.Mutex
-	offered [][]byte           // events, of which each has had the same chance
+	offered []*decision        // of which each has had the same chance
 	seen    int                // of how many
 	end     context.CancelFunc // ends the process
 }
@@ -65,17 +65,17 @@ func NewLive(share float64, log *slog.Logger, command ...string) *Live {
 }
 
 // Offer implements collect.Profiler.
-func (l *Live) Offer(event []byte) {
+func (l *Live) Offer(e *logread.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(event) > largest {
+	if len(e.Text) > largest {
 		return
 	}
 	l.seen++
 	if len(l.offered) < mostOffered {
-		l.offered = append(l.offered, bytes.Clone(event))
+		l.offered = append(l.offered, newDecision(e))
 	} else if i := rand.IntN(l.seen); i < mostOffered {
-		l.offered[i] = bytes.Clone(event)
+		l.offered[i] = newDecision(e)
 	}
 }
 
@@ -125,15 +125,18 @@ func (l *Live) run(ctx context.Context) (err error) {
 		err = cmp.Or(cmd.Wait(), err)
 	}()
 	for ctx.Err() == nil {
-		if err := l.evaluate(child, Batch{}); err != nil { // which waits for the policy, and notices the end
+		if err := l.evaluate(child, nil); err != nil { // which waits for the policy, and notices the end
 			return err
 		}
 		l.mu.Lock()
-		events, of := l.offered, float64(l.seen)/float64(len(l.offered))
+		decisions, of := l.offered, float64(l.seen)/float64(len(l.offered))
 		l.offered, l.seen = nil, 0
 		l.mu.Unlock()
-		for some := range slices.Chunk(events, batchSize) {
-			if err := l.evaluate(child, Batch{some, of}); err != nil {
+		for _, d := range decisions {
+			d.Of = of
+		}
+		for some := range slices.Chunk(decisions, batchSize) {
+			if err := l.evaluate(child, some); err != nil {
 				return err
 			}
 			sleep(ctx, l.rest) // The process has one thread for Go, and works only during a call.
@@ -143,17 +146,11 @@ func (l *Live) run(ctx context.Context) (err error) {
 	return ctx.Err()
 }
 
-// A Batch is events of a log. Each stands for so many decisions.
-type Batch struct {
-	Events [][]byte
-	Of     float64
-}
-
-// evaluate lets the process evaluate a batch, and counts the results.
-func (l *Live) evaluate(child *rpc.Client, b Batch) error {
+// evaluate lets the process evaluate decisions, and counts the results.
+func (l *Live) evaluate(child *rpc.Client, decisions []*decision) error {
 	begin := time.Now()
 	var results [len(verdictNames)]uint64
-	err := child.Call("Live.Evaluate", b, &results)
+	err := child.Call("Live.Evaluate", decisions, &results)
 	l.rest = time.Duration(float64(time.Since(begin)) * (1/l.share - 1))
 	for v, n := range results {
 		l.WithLabelValues(verdictNames[v]).Add(float64(n))
@@ -207,7 +204,7 @@ func Serve(ctx context.Context, policies []string, opa config.Config, in io.Read
 	}
 	debug.FreeOSMemory() // what loading has left
 	debug.SetMemoryLimit(used() + softRoom)
-	s := &server{ctx: ctx, ended: make(chan error, 1), limit: used() + 2*softRoom, worker: newWorker(ctx, p, nil, time.Second, nil)}
+	s := &server{ctx: ctx, ended: make(chan error, 1), limit: used() + 2*softRoom, worker: newWorker(p, nil, time.Second, nil)}
 	rpcs := rpc.NewServer()
 	_ = rpcs.RegisterName("Live", s) // it has methods
 	context.AfterFunc(ctx, func() { s.ended <- nil })
@@ -218,16 +215,17 @@ func Serve(ctx context.Context, policies []string, opa config.Config, in io.Read
 	return <-s.ended
 }
 
-// Evaluate evaluates a batch. It returns the number of decisions by result.
-func (s *server) Evaluate(b Batch, results *[len(verdictNames)]uint64) error {
+// Evaluate evaluates decisions. It returns their number by result.
+func (s *server) Evaluate(decisions []*decision, results *[len(verdictNames)]uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	watched, stop := context.WithCancel(s.ctx)
 	defer stop()
 	go watchMemory(watched, s.limit, func() { s.ended <- fmt.Errorf("an evaluation needs more than %d MiB of memory", 2*softRoom>>20) })
-	s.done = func(_ *decision, f finding) { results[f.verdict]++ }
-	for _, text := range b.Events {
-		s.replay(&decision{text: append(text, '\n'), of: b.Of, time: logread.NoTime})
+	for _, d := range decisions {
+		if f := s.find(s.ctx, d); s.ctx.Err() == nil {
+			results[f.verdict]++
+		}
 	}
 	return nil
 }

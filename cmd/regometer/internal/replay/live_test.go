@@ -26,6 +26,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/collect"
+	"github.com/regometer/regometer/internal/logread"
 )
 
 const livePolicy = "REGOMETER_TEST_LIVE"
@@ -190,7 +191,7 @@ func TestLiveStartsAgain(t *testing.T) {
 	l := NewLive(0.006, slog.New(slog.NewTextHandler(&log, nil)), os.Args[0], "-test.run=^TestLiveProcess$")
 	go l.Run(t.Context())
 	until(t, "it does not start", func() bool { return l.child.Load() != nil })
-	must(0, l.child.Load().Call("Live.Evaluate", Batch{}, new([len(verdictNames)]uint64)))
+	must(0, l.child.Load().Call("Live.Evaluate", []*decision{}, new([len(verdictNames)]uint64)))
 	time.Sleep(2 * time.Second)
 	noError(l.child.Load().Close())
 	until(t, "nobody notices its end", func() bool { return log.has("has ended") })
@@ -231,11 +232,11 @@ func TestOffer(t *testing.T) {
 	for range 200 {
 		l := NewLive(1, nil)
 		for i := range 1000 {
-			l.Offer([]byte{byte(i / 900)})
-			l.Offer(make([]byte, largest+1))
+			l.Offer(&logread.Event{Time: int64(i)})
+			l.Offer(&logread.Event{Text: make([]byte, largest+1)})
 		}
-		for _, event := range l.offered {
-			late += int(event[0])
+		for _, d := range l.offered {
+			late += int(d.Time / 900)
 		}
 		if len(l.offered) != mostOffered || l.seen != 1000 {
 			t.Fatalf("%d of %d events stay", len(l.offered), l.seen)

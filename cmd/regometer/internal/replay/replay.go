@@ -105,12 +105,13 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	var tracers []*tracer
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
-		w := newWorker(ctx, o.Policy, o.Against, o.Timeout, o.Read.Verdicts)
-		w.done = r.add
+		w := newWorker(o.Policy, o.Against, o.Timeout, o.Read.Verdicts)
 		tracers = append(tracers, w.tracer)
 		workers.Go(func() {
 			for d := range decisions {
-				w.replay(d)
+				if f := w.find(ctx, d); ctx.Err() == nil {
+					r.add(d, f)
+				}
 			}
 		})
 	}
@@ -119,10 +120,16 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	o.Read.Each = func(key func(int32) string, place func(*logread.Event) func() report.Place) func(*logread.Event, [][]byte) error {
 		return func(e *logread.Event, _ [][]byte) error {
 			logged.Add(1)
-			if took := durationOf(e, key); o.All {
-				decisions <- newDecision(e, took, place(e))
+			took := durationOf(e, key)
+			copied := func() *decision {
+				d := newDecision(e)
+				d.took, d.place = took, place(e)
+				return d
+			}
+			if o.All {
+				decisions <- copied()
 			} else {
-				s.add(e, took, place)
+				s.add(e, took, copied)
 			}
 			return nil
 		}
@@ -267,10 +274,10 @@ func (r *Results) add(d *decision, f finding) {
 	}
 	r.Decisions++
 	*[...]*uint64{&r.Equal, &r.Changed, &r.Apart, &r.NotRepeatable}[f.verdict]++
-	r.of[""] += d.of
-	r.of[verdictNames[f.verdict]] += d.of
+	r.of[""] += d.Of
+	r.of[verdictNames[f.verdict]] += d.Of
 	if f.kind != "" {
-		r.of[f.kind] += d.of
+		r.of[f.kind] += d.Of
 		r.Kinds[f.kind]++
 	}
 }

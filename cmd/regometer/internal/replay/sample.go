@@ -18,15 +18,15 @@ import (
 // evaluation is the timer that a replay measures again.
 const evaluation = "timer_rego_query_eval_ns"
 
-// A decision is an event of a log.
+// A decision is what a replay needs of an event of a log.
 type decision struct {
-	*logread.Event // while it is replayed
+	*logread.Event         // only with the fields of fieldsOf, the revision, time, outcome and code
+	Query          string  // of an ad-hoc query
+	Partial        bool    // the evaluation was partial
+	Of             float64 // the decisions of the log for which this one stands
 
-	text  []byte              // of the event, and a line break
 	place func() report.Place // when the log has been read
 	hash  uint64              // decides which decisions a sample keeps
-	of    float64             // the decisions of the log for which this one stands
-	time  int64               // of the event, which its text may lack
 	took  int64               // ns: the logged evaluation, or 0
 }
 
@@ -40,9 +40,25 @@ func durationOf(e *logread.Event, key func(metric int32) string) int64 {
 	return 0
 }
 
+// compile is in the type of a partial evaluation.
+var compile = []byte("compile")
+
 // newDecision copies an event.
-func newDecision(e *logread.Event, took int64, place func() report.Place) *decision {
-	return &decision{text: slices.Concat(e.Text, []byte{'\n'}), place: place, hash: hashOf(e), of: 1, time: e.Time, took: took}
+func newDecision(e *logread.Event) *decision {
+	d := &decision{Event: &logread.Event{Time: e.Time, Outcome: e.Outcome, Code: e.Code, Revision: bytes.Clone(e.BundleRevisions())}, Of: 1, hash: hashOf(e)}
+	to := fieldsOf(d.Event)
+	for i, field := range fieldsOf(e) {
+		*to[i] = bytes.Clone(*field)
+	}
+	if d.isQuery() {
+		d.Query = string(logread.Meaning(logread.Field(e.Text, "query")))
+	}
+	d.Partial = bytes.Contains(e.Text, compile) && bytes.Contains(logread.Field(e.Text, "custom", "type"), compile)
+	return d
+}
+
+func fieldsOf(e *logread.Event) []*[]byte {
+	return []*[]byte{&e.DecisionID, &e.Path, &e.Labels, &e.Input, &e.Result, &e.Cache, &e.Erased, &e.Masked}
 }
 
 // isQuery reports whether the decision is an ad-hoc query, which has no path.
@@ -88,10 +104,16 @@ type layer struct {
 func newSample() *sample { return &sample{limit: sampleSize, largest: sampleBytes} }
 
 // size returns the memory of a decision in a sample, in bytes.
-func (d *decision) size() int { return max(sampleBytes/sampleSize, 300+len(d.text)) }
+func (d *decision) size() int {
+	size := 1000
+	for _, field := range fieldsOf(d.Event) {
+		size += len(*field)
+	}
+	return max(sampleBytes/sampleSize, size)
+}
 
-// add adds a decision if it has room.
-func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) func() report.Place) {
+// add adds a decision if it has room, with what copies it.
+func (s *sample) add(e *logread.Event, took int64, copied func() *decision) {
 	at := report.Hash(0, e.Path)%layerPaths*layerTimes + min(uint64(bits.Len64(uint64(took))), layerTimes-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +122,7 @@ func (s *sample) add(e *logread.Event, took int64, place func(*logread.Event) fu
 	if l.last > 0 && hashOf(e) > l.last {
 		return
 	}
-	d := newDecision(e, took, place(e))
+	d := copied()
 	l.kept = append(l.kept, d)
 	if s.bytes += d.size(); s.bytes > sampleBytes {
 		s.thin()
@@ -142,7 +164,7 @@ func (s *sample) decisions() (all []*decision) {
 	for i := range s.layers {
 		l := &s.layers[i]
 		for _, d := range l.kept {
-			d.of = float64(l.seen) / float64(len(l.kept))
+			d.Of = float64(l.seen) / float64(len(l.kept))
 		}
 		all = append(all, l.kept...)
 	}

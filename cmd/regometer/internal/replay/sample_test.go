@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/output"
-	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/logread"
 )
 
@@ -34,8 +33,12 @@ type logged struct {
 func sampled(all []logged) []*decision {
 	s := newSample()
 	for _, x := range all {
-		e := &logread.Event{DecisionID: []byte(x.id), Path: []byte(x.path), Text: []byte(x.id + " " + x.path + " " + strings.Repeat("x", x.size))}
-		s.add(e, x.took, func(*logread.Event) func() report.Place { return nil })
+		e := &logread.Event{DecisionID: []byte(x.id), Path: []byte(x.path), Input: make([]byte, x.size)}
+		s.add(e, x.took, func() *decision {
+			d := newDecision(e)
+			d.took = x.took
+			return d
+		})
 	}
 	return s.decisions()
 }
@@ -63,10 +66,9 @@ func TestSample(t *testing.T) {
 		got, decisions := map[string]float64{}, 0.0
 		var now []string
 		for _, d := range kept {
-			words := strings.Fields(string(d.text))
-			got[words[1]] += d.of * float64(d.took)
-			decisions += d.of
-			now = append(now, words[0])
+			got[string(d.Path)] += d.Of * float64(d.took)
+			decisions += d.Of
+			now = append(now, string(d.DecisionID))
 		}
 		if ids == nil {
 			ids = now
