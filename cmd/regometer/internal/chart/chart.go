@@ -113,27 +113,31 @@ func (c *Chart) Text(i Ink, anchor string, x, y float64, s string) {
 		i, FontSize, anchor, x, y, template.HTMLEscapeString(s))
 }
 
-// Line draws a line from point to point, or a point alone as a dot.
-func (c *Chart) Line(i Ink, points []Point) {
-	class := "s line i-"
-	if len(points) == 1 {
-		class = "s dot i-" // whose round ends are all of it
+// Line draws a line from point to point, but not over a gap of more than most. It
+// draws a point alone as a dot.
+func (c *Chart) Line(i Ink, points []Point, most float64) {
+	class, d := "s dot i-", "" // whose round ends are all of it
+	for k, p := range points {
+		at, command := c.place(p), "M"
+		if d != "" {
+			class, command = "s line i-", "L"
+		}
+		d += fmt.Sprintf("%s%.5g,%.5g", command, at.X, at.Y)
+		if k == len(points)-1 || points[k+1].X-p.X > most {
+			c.Path(class+string(i), d+"h0")
+			class, d = "s dot i-", ""
+		}
 	}
-	c.Path(class+string(i), c.outline(points)+"h0")
 }
 
-// Area fills the inside of a line from point to point.
-func (c *Chart) Area(i Ink, points []Point) { c.Path("i-"+string(i), c.outline(points)+"Z") }
-
-func (c *Chart) outline(points []Point) string {
+// Bars fills a bar of a width from the bottom to each point, which is at its left.
+func (c *Chart) Bars(i Ink, width float64, points []Point) {
 	var d strings.Builder
-	command := 'M'
 	for _, p := range points {
-		at := c.place(p)
-		fmt.Fprintf(&d, "%c%.5g,%.5g", command, at.X, at.Y)
-		command = 'L'
+		top, end := c.place(p), c.place(Point{X: p.X + width})
+		fmt.Fprintf(&d, "M%.5g,%.5gV%.5gH%.5gV%.5gZ", top.X, end.Y, top.Y, end.X, end.Y)
 	}
-	return d.String()
+	c.Path("i-"+string(i), d.String())
 }
 
 // A Mark is a value of the horizontal axis with a label.

@@ -21,6 +21,19 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// A line ends before a gap, a point alone is a dot, and bars end at the bottom.
+func TestLines(t *testing.T) {
+	c := New(Format{Width: 300, Height: 100}, Axis{Low: 0, High: 100}, Axis{Low: 0, High: 100})
+	c.svg.Reset()
+	c.Line(InkAxis, []Point{{0, 0}, {10, 100}, {21, 50}}, 10)
+	c.Bars(InkGrid, 10, []Point{{0, 100}, {50, 50}})
+	want := `<path class="s line i-axis" d="M0,81L27.2,11h0"></path><path class="s dot i-axis" d="M57.12,46h0"></path>` +
+		`<path class="i-grid" d="M0,81V11H27.2V81ZM136,81V46H163.2V81Z"></path>`
+	if drawn := c.svg.String(); drawn != want {
+		t.Errorf("drawn %s, want %s", drawn, want)
+	}
+}
+
 // Each mark has a line, and close marks share a text inside the chart.
 func TestMarks(t *testing.T) {
 	c := New(Format{Width: 300, Height: 100}, Axis{Low: 0, High: 100}, Axis{Low: 1, High: 100, Logarithmic: true})

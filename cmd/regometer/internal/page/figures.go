@@ -189,20 +189,8 @@ func (c curve) quantiles() string {
 	return fmt.Sprintf("p50 %s, p99 %s", text.Duration(q[0]), text.Duration(q[1]))
 }
 
-// runs splits the points where slices without a point are between them.
-func (c curve) runs() (all [][]point) {
-	for i, p := range c.points {
-		if i == 0 || p.at-c.points[i-1].at > 1.5*c.width {
-			all = append(all, nil)
-		}
-		last := &all[len(all)-1]
-		*last = append(*last, p)
-	}
-	return all
-}
-
-// draw draws p50 and p99 as lines, and points without neighbours as dots, on
-// axes that have room for all curves, and marks.
+// draw draws p50 and p99 on axes that have room for all curves, and marks. The
+// lines end where slices have no point.
 func (c curve) draw(f chart.Format, marks []chart.Mark, curves ...curve) *chart.Chart {
 	first, last, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0
 	for _, o := range curves {
@@ -212,14 +200,12 @@ func (c curve) draw(f chart.Format, marks []chart.Mark, curves ...curve) *chart.
 		}
 	}
 	drawn := chart.New(f, chart.Times(first, last, f.Ticks), chart.Durations(low, high, 10))
-	for _, run := range c.runs() {
-		var p50, p99 []chart.Point
-		for _, p := range run {
-			p50, p99 = append(p50, chart.Point{p.at, p.p50}), append(p99, chart.Point{p.at, p.p99})
-		}
-		drawn.Line(inkP99, p99)
-		drawn.Line(inkP50, p50)
+	var p50, p99 []chart.Point
+	for _, p := range c.points {
+		p50, p99 = append(p50, chart.Point{p.at, p.p50}), append(p99, chart.Point{p.at, p.p99})
 	}
+	drawn.Line(inkP99, p99, 1.5*c.width)
+	drawn.Line(inkP50, p50, 1.5*c.width)
 	drawn.Marks(inkText, marks)
 	return drawn
 }
@@ -229,19 +215,17 @@ func (c curve) draw(f chart.Format, marks []chart.Mark, curves ...curve) *chart.
 func (v view) writeOutcomes() {
 	v.Title("Outcomes over time")
 	width := seconds(max(v.Width, 1))
-	var begins []float64
-	var heights [][len(outcomes{})]float64 // of each slice, with those below
-	var most float64
-	for _, s := range report.Timed(v.Total.Slices) {
-		var h [len(outcomes{})]float64
+	var bars [len(outcomes{})][]chart.Point // of each slice, with those below
+	most, parts := 0.0, report.Timed(v.Total.Slices)
+	for _, s := range parts {
 		all, over := 0.0, v.rateOver(s.Begin)
 		for o, n := range s.Outcomes {
 			all += float64(n) / over
-			h[o] = all
+			bars[o] = append(bars[o], chart.Point{seconds(s.Begin), all})
 		}
-		begins, heights, most = append(begins, seconds(s.Begin)), append(heights, h), max(most, all)
+		most = max(most, all)
 	}
-	if len(begins) == 0 {
+	if len(parts) == 0 {
 		v.Prose("No decision has a time.")
 		return
 	}
@@ -253,12 +237,12 @@ func (v view) writeOutcomes() {
 	y := chart.Amounts(most, threeDigits)
 	y.Label = "decisions a second"
 	v.add(block{Figures: []figure{f.draw(text, func(to chart.Format) *chart.Chart {
-		c := chart.New(to, chart.Times(begins[0], begins[len(begins)-1]+width, to.Ticks), y)
-		// From the top down, because each area covers the lower part of the one
+		c := chart.New(to, chart.Times(seconds(parts[0].Begin), seconds(parts[len(parts)-1].Begin)+width, to.Ticks), y)
+		// From the top down, because each bar covers the lower part of the one
 		// before.
 		for o := len(outcomes{}) - 1; o >= 0; o-- {
 			if v.Total.Outcomes[o] > 0 {
-				c.Area(inkOf(o), stairs(begins, width, func(i int) float64 { return heights[i][o] }))
+				c.Bars(inkOf(o), width, bars[o])
 			}
 		}
 		c.Marks(inkText, v.marks(""))
@@ -281,24 +265,4 @@ func threeDigits(v float64) string {
 		return text.Count(uint64(min(math.Round(v), 1e18)))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
-}
-
-// stairs returns the outline of the area below a height in each slice of time.
-func stairs(begins []float64, width float64, height func(int) float64) []chart.Point {
-	outline := []chart.Point{{begins[0], 0}}
-	add := func(p chart.Point) {
-		if p != outline[len(outline)-1] {
-			outline = append(outline, p)
-		}
-	}
-	for i, begin := range begins {
-		if i > 0 && begin > begins[i-1]+1.5*width {
-			add(chart.Point{begins[i-1] + width, 0})
-			add(chart.Point{begin, 0})
-		}
-		add(chart.Point{begin, height(i)})
-		add(chart.Point{begin + width, height(i)})
-	}
-	add(chart.Point{begins[len(begins)-1] + width, 0})
-	return outline
 }

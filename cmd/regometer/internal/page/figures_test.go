@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/regometer/regometer/cmd/regometer/internal/chart"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/exphist"
@@ -29,8 +28,8 @@ func stage(name string, ns ...int64) groupby.Stage {
 	return s
 }
 
-// A curve has a point for each slice with timings of the stage. It is cut where
-// a slice has none.
+// A curve has a point for each slice with timings of the stage. Its lines end
+// where a slice has none.
 func TestCurve(t *testing.T) {
 	minute := int64(60e9)
 	with := func(begin int64, ns ...int64) groupby.Slice {
@@ -41,16 +40,15 @@ func TestCurve(t *testing.T) {
 		with(logread.NoTime, 1), with(0, 1e6, 2e6, 3e6), with(minute, 5e6), with(2 * minute), with(3*minute, 4e6),
 		with(9*minute, 1e3), with(10*minute, 2e3),
 	}, minute)
-	var got [][]float64
-	for _, run := range c.runs() {
-		var places []float64
-		for _, p := range run {
-			places = append(places, p.at)
-		}
-		got = append(got, places)
+	var got []float64
+	for _, p := range c.points {
+		got = append(got, p.at)
 	}
-	if want := [][]float64{{30, 90}, {210}, {570, 630}}; !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("runs %v, want %v", got, want)
+	if want := []float64{30, 90, 210, 570, 630}; !slices.Equal(got, want) {
+		t.Errorf("points at %v, want %v", got, want)
+	}
+	if drawn := c.draw(small, nil, c).HTML(""); strings.Count(string(drawn), `"s line i-p99"`) != 2 || strings.Count(string(drawn), `"s dot i-p99"`) != 1 {
+		t.Errorf("lines over a gap, or no dot: %s", drawn)
 	}
 	h := stage("", 1e6, 2e6, 3e6).Durations
 	if want := (point{0, 30, h.Quantile(0.5), h.Quantile(0.99), 3}); c.points[0] != want {
@@ -81,17 +79,7 @@ func TestShortSlices(t *testing.T) {
 	}
 }
 
-// The outline steps at each slice, and goes down to 0 where there are none.
-func TestStairs(t *testing.T) {
-	heights := []float64{2, 2, 5, 1}
-	got := stairs([]float64{0, 10, 20, 60}, 10, func(i int) float64 { return heights[i] })
-	want := []chart.Point{{0, 0}, {0, 2}, {10, 2}, {20, 2}, {20, 5}, {30, 5}, {30, 0}, {60, 0}, {60, 1}, {70, 1}, {70, 0}}
-	if !slices.Equal(got, want) {
-		t.Errorf("stairs = %v, want %v", got, want)
-	}
-}
-
-// The area of an outcome is drawn over those above it.
+// The bars of an outcome are drawn over those above it.
 func TestOutcomesCover(t *testing.T) {
 	r := example(t)
 	var got, want []string
