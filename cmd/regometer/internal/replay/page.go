@@ -36,47 +36,45 @@ func (p *Profile) heat(time float64) int {
 	return len(slices.DeleteFunc([]float64{0.002, 0.01, 0.03, 0.1, 0.3}, func(least float64) bool { return time < least*p.Time }))
 }
 
-// A flame is a line on a way to it from the query of a path.
+// A flame is a rule on a way to it, or the query of a path, with the time without
+// and with the rules that it needs.
 type flame struct {
-	way  []string // the query and the rules
-	time float64
+	name       string
+	own, total float64
+	needs      map[string]*flame // by name
+}
+
+// add adds time to a line and all that need it. It returns the flame of the line.
+func (root *flame) add(path string, l *line, time float64) *flame {
+	from, name := root, cmp.Or(text.Visible(path), "other ways")
+	if l.rule != nil {
+		from, name = root.add(path, l.from, time), strings.TrimPrefix(sourceOf(l.rule).Name, "data.")
+	}
+	if from.needs[name] == nil {
+		from.needs[name] = &flame{name: name, needs: map[string]*flame{}}
+	}
+	from.needs[name].total += time
+	return from.needs[name]
 }
 
 // flames draws the rules, each below the one that needs it.
 func (p *Profile) flames(f chart.Format) *chart.Chart {
-	var all []flame
-	p.walk(func(path string, l *line) {
-		way := []string{cmp.Or(text.Visible(path), "other ways")}
-		for at := l; at.rule != nil; at = at.from {
-			way = slices.Insert(way, 1, strings.TrimPrefix(sourceOf(at.rule).Name, "data."))
-		}
-		all = append(all, flame{way, l.time})
-	})
+	all := &flame{needs: map[string]*flame{}}
+	p.walk(func(path string, l *line) { all.add(path, l, l.time).own += l.time })
 	const row = 18
 	c := &chart.Chart{Format: chart.Format{Width: f.Width}}
-	var draw func(x float64, level int, all []flame)
-	draw = func(x float64, level int, all []flame) {
-		boxes, own, total := map[string][]flame{}, map[string]float64{}, map[string]float64{}
-		for _, at := range all {
-			if len(at.way) == level {
-				continue
-			}
-			name := at.way[level]
-			boxes[name] = append(boxes[name], at)
-			if total[name] += at.time; len(at.way) == level+1 {
-				own[name] += at.time
-			}
-		}
-		for _, name := range slices.SortedFunc(maps.Keys(boxes), func(a, b string) int { return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b)) }) {
-			width := total[name] / p.Time * f.Width
+	var draw func(x, y float64, from *flame)
+	draw = func(x, y float64, from *flame) {
+		for _, at := range slices.SortedFunc(maps.Values(from.needs), func(a, b *flame) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.name, b.name)) }) {
+			width := at.total / p.Time * f.Width
 			if width < 0.5 { // too narrow to be seen
 				return
 			}
-			c.Height = max(c.Height, float64(row*(level+1)))
-			note := fmt.Sprintf("%s: %s with the rules that it needs (%s), %s without (%s)", name,
-				text.Duration(total[name]), p.share(total[name]), text.Duration(own[name]), p.share(own[name]))
-			c.Box(fmt.Sprint("h-", max(1, p.heat(own[name]))), x, float64(row*level), width, row, name, note)
-			draw(x, level+1, boxes[name])
+			c.Height = max(c.Height, y+row)
+			note := fmt.Sprintf("%s: %s with the rules that it needs (%s), %s without (%s)", at.name,
+				text.Duration(at.total), p.share(at.total), text.Duration(at.own), p.share(at.own))
+			c.Box(fmt.Sprint("h-", max(1, p.heat(at.own))), x, y, width, row, at.name, note)
+			draw(x, y+row, at)
 			x += width
 		}
 	}

@@ -52,7 +52,7 @@ func Load(ctx context.Context, paths []string, opa config.Config, network bool) 
 
 func load(ctx context.Context, paths []string, opa config.Config, network bool, version ast.RegoVersion) (_ *Policy, err error) {
 	p := &Policy{sources: map[string][]string{}, builtins: map[*ast.Term]string{}}
-	bundles, modules := map[string]*bundle.Bundle{}, map[string]*ast.Module{}
+	bundles := map[string]*bundle.Bundle{}
 	read := func() loader.FileLoader {
 		return loader.NewFileLoader().WithRegoVersion(version).WithSkipBundleVerification(true).WithProcessAnnotation(true).WithFollowSymlinks(true)
 	}
@@ -79,8 +79,7 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	if err != nil {
 		return nil, err
 	}
-	for name, file := range rest.Modules {
-		modules[name] = file.Parsed
+	for _, file := range rest.Modules {
 		p.sources[file.Parsed.Package.Location.File] = linesOf(file.Raw)
 	}
 	for _, b := range bundles {
@@ -103,7 +102,7 @@ func load(ctx context.Context, paths []string, opa config.Config, network bool, 
 	err = storage.Txn(ctx, p.store, storage.WriteParams, func(txn storage.Transaction) error {
 		return bundle.Activate(&bundle.ActivateOpts{
 			Ctx: ctx, Store: p.store, Txn: txn, Compiler: p.compiler, Metrics: metrics.New(),
-			Bundles: bundles, ExtraModules: modules, ParserOptions: ast.ParserOptions{RegoVersion: version},
+			Bundles: bundles, ExtraModules: rest.ParsedModules(), ParserOptions: ast.ParserOptions{RegoVersion: version},
 		})
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ package replay
 import (
 	"cmp"
 	"io"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -20,11 +21,11 @@ import (
 // Profile says which rules take the time. Times are in ns, of all decisions of
 // the log. Of a sample, they are estimates.
 type Profile struct {
-	Time     float64     `json:"time"`     // of all evaluations
-	Tracer   float64     `json:"tracer"`   // how many times as long a traced evaluation takes, in the median
-	Rules    []*RuleTime `json:"rules"`    // definitions that were evaluated, by their own time
-	Lines    []*Time     `json:"lines"`    // by time
-	Builtins []*Time     `json:"builtins"` // functions, by time
+	Time     float64 `json:"time"`     // of all evaluations
+	Tracer   float64 `json:"tracer"`   // how many times as long a traced evaluation takes, in the median
+	Rules    []*Time `json:"rules"`    // definitions that were evaluated, by their own time
+	Lines    []*Time `json:"lines"`    // by time
+	Builtins []*Time `json:"builtins"` // functions, by time
 	// Unreached are the rules that no evaluation reached, and then the lines of
 	// other rules. Those of tests are left out, and those that OPA itself asks.
 	Unreached []Source `json:"unreached"`
@@ -45,11 +46,11 @@ type Time struct {
 	Text      string  `json:"text,omitempty"` // of a line
 	Time      float64 `json:"time"`           // without the rules that it needs
 	Evaluated float64 `json:"evaluated"`      // times; of a line, its expressions
+	*RuleTime
 }
 
-// RuleTime is the time of a definition of a rule.
+// RuleTime is what only a definition of a rule has.
 type RuleTime struct {
-	Time
 	Total      float64 `json:"total"`      // with the rules that it needs
 	Considered float64 `json:"considered"` // times that the index of rules was asked, or more
 	Decisions  uint64  `json:"decisions"`  // evaluated ones that reach it
@@ -91,10 +92,10 @@ func (f *frame) walk(do func(*line)) {
 // profileOf returns what tracers of the same policy have measured.
 func profileOf(all ...*tracer) *Profile {
 	policy, p, costs := all[0].policy, &Profile{tracers: all}, exphist.Snapshot{}
-	rules, lines, builtins := map[*ast.Rule]*RuleTime{}, map[Source]*Time{}, map[Source]*Time{}
-	of := func(r *ast.Rule) *RuleTime {
+	rules, lines, builtins := map[*ast.Rule]*Time{}, map[Source]*Time{}, map[Source]*Time{}
+	of := func(r *ast.Rule) *Time {
 		if rules[r] == nil {
-			rules[r] = &RuleTime{Time: Time{Source: sourceOf(r)}}
+			rules[r] = &Time{Source: sourceOf(r), RuleTime: new(RuleTime)}
 		}
 		return rules[r]
 	}
@@ -118,7 +119,7 @@ func profileOf(all ...*tracer) *Profile {
 		at := sourceOf(l.rule)
 		if l.rule != nil {
 			at.Line = l.row
-			of(l.rule).Time.Time += l.time
+			of(l.rule).Time += l.time
 		}
 		for f := l.frame; f.rule != nil; f = f.from.frame {
 			of(f.rule).Total += l.time
@@ -129,13 +130,12 @@ func profileOf(all ...*tracer) *Profile {
 		}
 	})
 	p.Tracer = quantilesOf(&costs).Median / costUnit
-	for _, r := range rules {
-		if r.Decisions, r.Quantiles = r.spans.Count(), quantilesOf(&r.spans); r.Decisions > 0 {
-			p.Rules = append(p.Rules, r)
-		}
-	}
-	slices.SortFunc(p.Rules, func(a, b *RuleTime) int { return compareTimes(&a.Time, &b.Time) })
-	p.Lines, p.Builtins = slices.SortedFunc(maps.Values(lines), compareTimes), slices.SortedFunc(maps.Values(builtins), compareTimes)
+	maps.DeleteFunc(rules, func(_ *ast.Rule, r *Time) bool {
+		r.Decisions, r.Quantiles = r.spans.Count(), quantilesOf(&r.spans)
+		return r.Decisions == 0
+	})
+	sorted := func(all iter.Seq[*Time]) []*Time { return slices.SortedFunc(all, compareTimes) }
+	p.Rules, p.Lines, p.Builtins = sorted(maps.Values(rules)), sorted(maps.Values(lines)), sorted(maps.Values(builtins))
 	if p.Time > 0 { // else nothing was evaluated
 		p.Unreached = policy.unreached(rules, lines)
 	}
@@ -189,14 +189,14 @@ func sourceOf(r *ast.Rule) Source {
 
 // unreached returns the rules, and the lines of other rules, that no evaluation
 // reached.
-func (p *Policy) unreached(reached map[*ast.Rule]*RuleTime, lines map[Source]*Time) (rules []Source) {
+func (p *Policy) unreached(reached map[*ast.Rule]*Time, lines map[Source]*Time) (rules []Source) {
 	var rest []Source
 	for _, m := range p.compiler.Modules {
 		ast.WalkRules(m, func(r *ast.Rule) bool {
 			at := sourceOf(r)
 			if strings.HasSuffix(at.File, "_test.rego") || strings.HasPrefix(at.Name, "data.system.") {
 				return true
-			} else if reached[r] == nil || reached[r].Decisions == 0 {
+			} else if reached[r] == nil {
 				rules = append(rules, at)
 				return false
 			}

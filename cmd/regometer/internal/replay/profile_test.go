@@ -59,16 +59,16 @@ func TestSlowLine(t *testing.T) {
 	log.WriteString(event(10, "q/near", `"input":{"n":9}`))
 	r := replayed(t, log.String(), Options{Policy: p})
 	x := r.Profile
-	if r.Equal != 10 || x.Rules[0].Name != "data.p.rule17" || !strings.HasSuffix(x.Lines[0].Text, "# slow") || x.Rules[0].Time.Time < x.Time/2 || x.Builtins[0].Name == "" {
+	if r.Equal != 10 || x.Rules[0].Name != "data.p.rule17" || !strings.HasSuffix(x.Lines[0].Text, "# slow") || x.Rules[0].Time < x.Time/2 || x.Builtins[0].Name == "" {
 		t.Errorf("%d are equal, and the first are %+v, %+v and %+v", r.Equal, x.Rules[0], x.Lines[0], x.Builtins[0])
 	}
 	rules, lines := 0.0, 0.0
 	for _, r := range x.Rules {
-		rules += r.Time.Time
+		rules += r.Time
 		if r.Name == "data.p.main" && (r.Total < 0.9*x.Time || r.Decisions != 9 || r.Evaluated != 9 || r.Considered != 9) {
 			t.Errorf("main: %+v", r)
 		}
-		if r.Median <= 0 || r.P99 < r.Median || r.Time.Time > r.Total*1.0001 {
+		if r.Median <= 0 || r.P99 < r.Median || r.Time > r.Total*1.0001 {
 			t.Errorf("%+v", r)
 		}
 	}

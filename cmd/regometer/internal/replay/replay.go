@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -154,10 +153,9 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	r.Profile = profileOf(tracers...)
 	for path, p := range r.paths {
 		p.Path, p.Logged, p.Replayed = path, r.quantiles(inLog, path), r.quantiles(inReplay, path)
-		for _, kind := range slices.Sorted(maps.Keys(p.examples)) {
-			for _, x := range p.examples[kind] {
+		for _, examples := range p.Examples {
+			for _, x := range examples {
 				x.Place = x.place()
-				p.Examples = append(p.Examples, x)
 			}
 		}
 		r.Paths = append(r.Paths, p)
@@ -193,11 +191,11 @@ func (r *Report) add(d *decision, f finding) {
 	r.Results.add(d, f)
 	p.Results.add(d, f)
 	if f.verdict != equal {
-		x := Example{Kind: f.kind, ID: string(d.DecisionID), hash: d.hash, place: d.place}
+		x := &Example{ID: string(d.DecisionID), hash: d.hash, place: d.place}
 		if r.options.Inputs {
 			x.Input = string(d.Input)
 		}
-		p.example(x)
+		p.example(f.kind, x)
 	}
 	if r.options.Policy.isOther(d.BundleRevisions()) {
 		r.OtherRevision++
@@ -247,10 +245,9 @@ type Results struct {
 	NotRepeatable uint64 `json:"not_repeatable"`
 	// Kinds counts the changes by their kind, and the decisions apart or not
 	// repeatable by the reason.
-	Kinds    map[string]uint64 `json:"kinds,omitempty"`
-	Examples []Example         `json:"examples,omitempty"` // sorted by kind
+	Kinds    map[string]uint64     `json:"kinds,omitempty"`
+	Examples map[string][]*Example `json:"examples,omitempty"` // by kind
 
-	examples map[string][]Example // by kind
 	// of are the decisions of the log for which these stand: those of a verdict
 	// or a kind, and all as "".
 	of map[string]float64
@@ -258,7 +255,6 @@ type Results struct {
 
 // An Example is a decision that is not equal.
 type Example struct {
-	Kind  string       `json:"kind"`
 	ID    string       `json:"decision_id"`
 	Place report.Place `json:"place"`
 	Input string       `json:"input,omitempty"` // JSON
@@ -270,7 +266,7 @@ type Example struct {
 // add adds what became of a decision.
 func (r *Results) add(d *decision, f finding) {
 	if r.of == nil {
-		r.Kinds, r.of, r.examples = map[string]uint64{}, map[string]float64{}, map[string][]Example{}
+		r.Kinds, r.of, r.Examples = map[string]uint64{}, map[string]float64{}, map[string][]*Example{}
 	}
 	r.Decisions++
 	*[...]*uint64{&r.Equal, &r.Changed, &r.Apart, &r.NotRepeatable}[f.verdict]++
@@ -283,10 +279,10 @@ func (r *Results) add(d *decision, f finding) {
 }
 
 // example keeps an example if its hash is among the lowest of its kind.
-func (r *Results) example(x Example) {
-	all := slices.Concat(r.examples[x.Kind], []Example{x})
-	slices.SortFunc(all, func(a, b Example) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID)) })
-	r.examples[x.Kind] = all[:min(len(all), 10)]
+func (r *Results) example(kind string, x *Example) {
+	all := append(r.Examples[kind], x)
+	slices.SortFunc(all, func(a, b *Example) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID)) })
+	r.Examples[kind] = text.First(all, 10)
 }
 
 // The sides of the durations of evaluations: the log, the replay, and the replay

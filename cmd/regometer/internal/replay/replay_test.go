@@ -244,8 +244,8 @@ size := "no"`))
 		o := Options{Policy: p, Timeout: time.Second, All: true}
 		o.Read.Outcomes = map[string]string{"p/size": `result == "yes"`}
 		r := replayed(t, event(1, "none", `"result":true`)+strings.ReplaceAll(event(7, c.path, c.rest), `\\\\\"`, `\"`), o)
-		x := r.Paths[slices.IndexFunc(r.Paths, func(p *Path) bool { return p.Path != "none" })].Examples
-		if len(x) != 1 || x[0].Kind != c.want || x[0].ID != "7" || x[0].Place.Line != 2 || !strings.HasSuffix(x[0].Place.File, "log") {
+		x := r.Paths[slices.IndexFunc(r.Paths, func(p *Path) bool { return p.Path != "none" })].Examples[c.want]
+		if len(x) != 1 || x[0].ID != "7" || x[0].Place.Line != 2 || !strings.HasSuffix(x[0].Place.File, "log") {
 			t.Errorf("%s %s: got %+v, want %s", c.path, c.rest, x, c.want)
 		}
 	}

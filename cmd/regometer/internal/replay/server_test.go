@@ -128,7 +128,7 @@ func replayed(t *testing.T, log string, o Options) *Report {
 func results(r *Report) (all []string) {
 	for _, p := range r.Paths {
 		line := fmt.Sprintf("%s: %d of %d equal", p.Path, p.Equal, p.Decisions)
-		for _, kind := range p.kinds() {
+		for _, kind := range append(p.kinds(true), p.kinds(false)...) {
 			line += fmt.Sprintf(", %d %s", p.Kinds[kind], kind)
 		}
 		all = append(all, line)

@@ -79,17 +79,16 @@ func (r *Report) Write(w output.Writer, top int) {
 
 // differences returns examples of the decisions that are not equal, as a table
 // too. Those that changed come first.
-func (r *Report) differences() (t *text.Table, all []Example) {
+func (r *Report) differences() (t *text.Table, all []*Example) {
 	const few = 3 // examples of a kind and a path
 	t = text.NewTable(4, "place", "decision", "path", "difference")
 	for _, changes := range []bool{true, false} {
 		for _, p := range r.Paths {
-			for i, x := range p.Examples { // sorted by kind
-				if isChange(x.Kind) != changes || i >= few && p.Examples[i-few].Kind == x.Kind {
-					continue
+			for _, kind := range p.kinds(changes) {
+				for _, x := range text.First(p.Examples[kind], few) {
+					t.Add(fmt.Sprintf("%s:%d", x.Place.File, x.Place.Line), x.ID, p.Path, kind)
+					all = append(all, x)
 				}
-				t.Add(fmt.Sprintf("%s:%d", x.Place.File, x.Place.Line), x.ID, p.Path, x.Kind)
-				all = append(all, x)
 			}
 		}
 	}
@@ -109,7 +108,7 @@ func (p *Profile) RuleTable() *text.Table {
 	t := text.NewTable(2, "rule", "place", "own", "share", "total", "evaluated", "considered", "decisions", "median", "p99")
 	t.Columns[6].Drop, t.Columns[7].Drop, t.Columns[8].Drop = 1, 2, 3
 	for _, x := range p.Rules {
-		t.Add(x.Name, x.place(), text.Duration(x.Time.Time), p.share(x.Time.Time), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
+		t.Add(x.Name, x.place(), text.Duration(x.Time), p.share(x.Time), text.Duration(x.Total), count(x.Evaluated), count(x.Considered),
 			text.Count(x.Decisions), text.Duration(x.Median), text.Duration(x.P99))
 	}
 	return t
@@ -129,12 +128,13 @@ func duration(ns float64) string {
 // count writes an estimated number.
 func count(n float64) string { return text.Count(uint64(math.Round(n))) }
 
-// kinds returns the kinds of changes and the reasons, those of most decisions
-// first.
-func (r *Results) kinds() []string {
-	return slices.SortedFunc(maps.Keys(r.Kinds), func(a, b string) int {
+// kinds returns the kinds of changes, or else the reasons, those of most
+// decisions first.
+func (r *Results) kinds(changes bool) []string {
+	all := slices.SortedFunc(maps.Keys(r.Kinds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(r.Kinds[b], r.Kinds[a]), cmp.Compare(a, b))
 	})
+	return slices.DeleteFunc(all, func(kind string) bool { return isChange(kind) != changes })
 }
 
 // ofSample returns what is to say of a sample, or "" if all decisions were
@@ -163,16 +163,15 @@ func (r *Report) summary() (said []string) {
 	say(!some && !r.Interrupted, "Nothing was replayed, because the log has no decisions that can be read and that the flags select.%s", unread)
 	say(some, "Of %s, %s evaluated again%s: %s equal, %s changed, %s apart, %s not repeatable.%s", text.Plural(r.Logged, "decision"),
 		text.Count(r.Decisions), r.ofSample(", a sample that stands for all"), text.Count(r.Equal), text.Count(r.Changed), text.Count(r.Apart), text.Count(r.NotRepeatable), unread)
-	var changed, other []string
-	for _, kind := range r.kinds() {
-		list := &other
-		if isChange(kind) {
-			list = &changed
+	list := func(changes bool) string {
+		all := r.kinds(changes)
+		for i, kind := range all {
+			all[i] += " (" + text.Count(r.Kinds[kind]) + ")"
 		}
-		*list = append(*list, kind+" ("+text.Count(r.Kinds[kind])+")")
+		return strings.Join(all, ", ")
 	}
-	say(changed != nil, "Changed: %s.", strings.Join(changed, ", "))
-	say(other != nil, "Not compared: %s.", strings.Join(other, ", "))
+	say(r.Changed > 0, "Changed: %s.", list(true))
+	say(r.Apart+r.NotRepeatable > 0, "Not compared: %s.", list(false))
 	// The first evaluations fill caches, and other load may hide the tracer's cost.
 	const few = 200
 	say(some && r.Decisions-r.Kinds[lacksPath] >= few && r.Profile.Tracer > 1, "The shares of rules come from a second evaluation with a tracer, which takes %.2f times as long in the median.", r.Profile.Tracer)
@@ -207,12 +206,9 @@ func (r *Report) Checks([]string) (all []output.Check) {
 	}
 	changes := output.Check{Name: "changed"}
 	for _, p := range r.Paths {
-		kind := ""
-		for _, x := range p.Examples { // sorted by kind
-			if isChange(x.Kind) && x.Kind != kind {
-				kind = x.Kind
-				changes.Texts = append(changes.Texts, fmt.Sprintf("%s: %s %s%s, such as decision %s in %s:%d", p.Path, text.Count(p.Kinds[kind]), kind, r.ofSample(inSample), x.ID, x.Place.File, x.Place.Line))
-			}
+		for _, kind := range p.kinds(true) {
+			x := p.Examples[kind][0]
+			changes.Texts = append(changes.Texts, fmt.Sprintf("%s: %s %s%s, such as decision %s in %s:%d", p.Path, text.Count(p.Kinds[kind]), kind, r.ofSample(inSample), x.ID, x.Place.File, x.Place.Line))
 		}
 	}
 	all = append(all, changes)
