@@ -27,23 +27,23 @@ func Boundary(text []byte) int {
 	c := counters.Get().(*counter)
 	defer counters.Put(c)
 	r := c.reader
+	end := bytes.LastIndexByte(text, '\n') + 1
 	// Of the lines that follow each other and hold a whole event: their end and
 	// number, whether all are events themselves, and the number of lines of each
 	// stream.
-	boundary, lines, bare, streams := 0, 0, true, map[string]int{}
-	for end := bytes.LastIndexByte(text, '\n') + 1; end > 0; {
+	boundary, lines, bare, streams := end, 0, true, map[string]int{}
+	for end > 0 {
 		line := text[bytes.LastIndexByte(text[:end-1], '\n')+1 : end]
 		end -= len(line)
 		r.Reset()
 		c.events, c.faults = 0, 0
 		isWhole := r.Read(line) == len(line) && c.events > 0 && c.faults == 0 && r.other == 0
 		if !isWhole || r.partial || r.root.waits() || len(r.finder.waiting) > 0 {
-			lines = 0
+			boundary, lines, bare = end, 0, true
+			clear(streams)
 			continue
 		}
-		if lines++; lines == 1 {
-			boundary, bare, streams = end+len(line), true, map[string]int{}
-		}
+		lines++
 		bare = bare && line[0] == '{' && r.finder.parsers[0].isEvent()
 		if name := string(r.finder.name); name != "" {
 			streams[name]++

@@ -61,12 +61,14 @@ func (e *Event) Label(name string) []byte {
 // resolved. The value is nil if it is not a string. The last of a repeated
 // label counts.
 func (e *Event) EachLabel(f func(name, value []byte)) {
-	eachField(e.Labels, func(key, value []byte) { f(Meaning(key), textOf(value)) })
+	if hasPrefix(e.Labels, "{") {
+		each(e.Labels, func(key, value []byte) { f(Meaning(key), textOf(value)) })
+	}
 }
 
 // BundleRevisions returns name=revision of each bundle, sorted and joined by
-// commas, or the revision of an OPA without named bundles. It returns nil if
-// the event has neither.
+// commas, or the revision of an OPA without named bundles. It is empty if the
+// event has neither.
 func (e *Event) BundleRevisions() []byte {
 	if !bytes.Equal(e.of, e.Bundles) { // most events have those of the event before
 		e.of, e.revisions = append(e.of[:0], e.Bundles...), e.revisions[:0]
@@ -78,13 +80,10 @@ func (e *Event) BundleRevisions() []byte {
 		}
 		e.revisions = bytes.TrimSuffix(e.revisions, []byte{','})
 	}
-	switch {
-	case len(e.revisions) > 0:
+	if len(e.revisions) > 0 {
 		return e.revisions
-	case len(e.Revision) > 0:
-		return e.Revision
 	}
-	return nil
+	return e.Revision
 }
 
 // isEvent reports whether the object is an event: it has a decision id and at

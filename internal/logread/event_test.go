@@ -24,19 +24,16 @@ func TestLabels(t *testing.T) {
 func TestBundleRevisions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ bundles, revision, want string }{
-		{"", "", "nil"},
+		{"", "", ""},
 		{"", "7", "7"},
 		{`{"b":{"revision":"2"},"a":{"revision":"1"}}`, "7", "a=1,b=2"},
 		{`{"b":{"revision":"2"},"a":{"revision":"1"}}`, "8", "a=1,b=2"},
 		{`{"b":{"revision":"3"},"a":{"revision":"1"}}`, "8", "a=1,b=3"},
 		{`{"b":{},"\u0061":null}`, "", "a=,b="},
 		{`{}`, "7", "7"},
-		{"", "", "nil"},
+		{"", "", ""},
 	} {
-		got := "nil"
-		if r := (&Event{Bundles: []byte(test.bundles), Revision: []byte(test.revision)}).BundleRevisions(); r != nil {
-			got = string(r)
-		}
+		got := string((&Event{Bundles: []byte(test.bundles), Revision: []byte(test.revision)}).BundleRevisions())
 		if got != test.want {
 			t.Errorf("%s, %q: %s, want %s", test.bundles, test.revision, got, test.want)
 		}

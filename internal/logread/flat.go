@@ -34,7 +34,7 @@ func (p *parser) parse(text []byte) (end int) {
 func (p *parser) appendNested(dst, object []byte) []byte {
 	var outer []byte
 	hasMetrics, hasLists := false, p.begins(fieldDecisionID, '[')
-	eachField(object, func(key, _ []byte) {
+	each(object, func(key, _ []byte) {
 		name := key[1 : len(key)-1]
 		if o := outerOf(name); o != nil && outer == nil {
 			outer = o
@@ -45,7 +45,7 @@ func (p *parser) appendNested(dst, object []byte) []byte {
 	var inner []byte
 	var members [len(heads)][]byte
 	dst = append(dst, '{')
-	eachField(object, func(key, value []byte) {
+	each(object, func(key, value []byte) {
 		name, isList := bytes.CutSuffix(key[1:len(key)-1], []byte("{}"))
 		if isList && value[0] != '[' { // Splunk writes a list of one as its element
 			value = slices.Concat([]byte{'['}, value, []byte{']'})
@@ -119,7 +119,7 @@ func appendObject(dst, name, members []byte) []byte {
 // into an object.
 func nest(members []byte) (nested []byte) {
 	objects := map[string][]byte{}
-	eachField(slices.Concat([]byte{'{'}, members), func(key, value []byte) {
+	each(slices.Concat([]byte{'{'}, members), func(key, value []byte) {
 		if outer, name, isFlat := bytes.Cut(key[1:len(key)-1], []byte{'.'}); isFlat {
 			objects[string(outer)] = appendMember(objects[string(outer)], name, value)
 		} else {

@@ -53,12 +53,9 @@ func (f *finder) noteLoss(p *parser, text []byte) {
 		if found == nil || id == f.loss {
 			continue
 		}
-		n := int64(1)
-		if len(found) > 1 {
-			n, _ = digits(found[1], 0)
-		}
+		n, _ := digits(found[len(found)-1], 0) // 0 without a number
 		f.loss = id
-		f.reader.options.Loss(l.kind, n, p.findTime(f.times), f.source.line())
+		f.reader.options.Loss(l.kind, max(1, n), p.findTime(f.times), f.source.line())
 	}
 }
 

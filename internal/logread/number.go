@@ -15,7 +15,7 @@ import (
 // {"$numberLong":…} and {"$date":…}. It returns other values as they are.
 func unwrap(value []byte) []byte {
 	for depth := 0; hasPrefix(value, `{`) && depth < 2; depth++ {
-		eachField(value, func(name, inner []byte) {
+		each(value, func(name, inner []byte) {
 			if hasPrefix(name, `"$number`) || hasPrefix(name, `"$date"`) {
 				value = inner
 			}

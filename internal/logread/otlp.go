@@ -45,7 +45,7 @@ func typed(value []byte, levels int) (meaning []byte) {
 	if meaning = value; levels == 0 || string(value) == "{}" {
 		return []byte("null")
 	}
-	eachField(value, func(kind, inner []byte) {
+	each(value, func(kind, inner []byte) {
 		switch string(kind) {
 		case `"kvlistValue"`:
 			if meaning = plain(Field(inner, "values"), levels-1); !hasPrefix(meaning, "{") {

@@ -103,7 +103,7 @@ func failure(text []byte) (_ outcome.Outcome, code string) {
 // text, or an object without any text.
 func isEmpty(text []byte) bool {
 	empty := text[0] == '{'
-	eachField(text, func(_, value []byte) { empty = empty && (string(value) == `""` || value[0] == 'n') })
+	each(text, func(_, value []byte) { empty = empty && (string(value) == `""` || value[0] == 'n') })
 	return empty || string(text) == `""`
 }
 

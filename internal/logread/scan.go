@@ -281,14 +281,9 @@ func Field(text []byte, names ...string) (value []byte) {
 	value = text
 	for _, name := range names {
 		text, value = value, nil
-		eachField(text, func(key, v []byte) {
-			if string(Meaning(key)) == name {
-				value = v
-			}
-		})
 		i := 0
-		EachElement(text, func(v []byte) {
-			if strconv.Itoa(i) == name {
+		each(text, func(key, v []byte) {
+			if key != nil && string(Meaning(key)) == name || key == nil && strconv.Itoa(i) == name {
 				value = v
 			}
 			i++
@@ -297,24 +292,21 @@ func Field(text []byte, names ...string) (value []byte) {
 	return value
 }
 
-// eachField calls do with each key, in quotes, and value of a JSON object.
-func eachField(text []byte, do func(key, value []byte)) {
-	if hasPrefix(text, "{") {
-		each(text, do)
-	}
-}
-
 // EachElement calls do with each value of a JSON list, as it is in the text. It
 // returns what is behind the last one, which is a bracket if the list is whole.
 func EachElement(text []byte, do func(value []byte)) (rest []byte) {
-	if hasPrefix(text, "[") {
-		rest = each(text, func(_, value []byte) { do(value) })
+	if !hasPrefix(text, "[") {
+		return nil
 	}
-	return rest
+	return each(text, func(_, value []byte) { do(value) })
 }
 
-// each calls do with what is in an object or a list, and returns the rest.
+// each calls do with each key, in quotes, and value of a JSON object, or with each
+// value of a list. It returns the rest, behind the last one.
 func each(text []byte, do func(key, value []byte)) (rest []byte) {
+	if !hasPrefix(text, "{") && !hasPrefix(text, "[") {
+		return nil
+	}
 	i := 0
 	for more := true; more; more = i < len(text) && text[i] == ',' {
 		var key []byte

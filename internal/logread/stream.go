@@ -87,8 +87,9 @@ var speakers = []string{
 // appendSpeaker appends the values of speakers in a wrapper, down to a few
 // levels.
 func appendSpeaker(dst, object []byte, levels int) []byte {
-	eachField(object, func(name, value []byte) {
+	each(object, func(name, value []byte) {
 		switch {
+		case name == nil: // in a list
 		case value[0] == '{' && levels > 0 && !fieldOf(name[1:len(name)-1]).isData():
 			dst = appendSpeaker(dst, value, levels-1)
 		case value[0] == '"' && len(name) < 20 && slices.Contains(speakers, string(name[1:len(name)-1])):

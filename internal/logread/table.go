@@ -49,7 +49,7 @@ func tableOf(line []byte) *table {
 		isPadded := bytes.Contains(line, []byte{comma, ' '}) || bytes.Contains(line, []byte{' ', comma})
 		t := &table{comma: comma, padded: isPadded}
 		t.names, _ = cutCells(line, comma)
-		var hasID, hasMetrics, hasTarget bool
+		var hasMetrics, hasTarget bool
 		for i, name := range t.names {
 			name = asWritten(bytes.TrimSpace(name))
 			t.names[i] = name
@@ -58,14 +58,13 @@ func tableOf(line []byte) *table {
 			if t.outer == nil {
 				t.outer = outer
 			}
-			hasID = hasID || bytes.Contains(name, names[0])
 			hasMetrics = hasMetrics || f == fieldMetrics || head == 0
 			hasTarget = hasTarget || f == fieldPath || f == fieldQuery
 		}
 		t.path = slices.IndexFunc(t.names, func(name []byte) bool { return string(name) == string(t.outer)+"path" })
 		all := bytes.Join(t.names, []byte{'\n'})
 		t.lacks = !bytes.Contains(all, []byte("result")) || !bytes.Contains(all, []byte("error"))
-		if len(t.names) > 1 && (hasID || hasMetrics && hasTarget) {
+		if len(t.names) > 1 && (bytes.Contains(all, names[0]) || hasMetrics && hasTarget) {
 			at := bytes.LastIndexFunc(t.names[0], unicode.IsSpace) // which is behind a prefix
 			t.isBehind = at >= 0 && fieldOf(t.names[0][at+1:]) < fieldData
 			return t
@@ -77,8 +76,7 @@ func tableOf(line []byte) *table {
 // HasTable reports whether a text begins with the names of a table's columns.
 // Then a reader must read it from its beginning.
 func HasTable(text []byte) bool {
-	text = text[skipBlank(text, 0):]
-	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	line, _, _ := bytes.Cut(text[skipBlank(text, 0):], []byte{'\n'})
 	return tableOf(line) != nil
 }
 

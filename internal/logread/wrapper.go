@@ -201,7 +201,11 @@ func (f *finder) readText(name, text []byte, n nesting) {
 		return
 	}
 	if f.inEvent {
-		f.readCopy(text, n)
+		// A copy is whole. It is no part of another one, and nothing in it is a problem.
+		joinLines(text)
+		if object, isLogged := embedded(text, f.parsers[n].parse); hasPrefix(object, "{") && !isLogged {
+			f.readObject(n, object)
+		}
 		return
 	}
 	text, whole := bytes.CutSuffix(text, []byte{'\n'})
@@ -232,15 +236,6 @@ func (f *finder) give(name, text []byte, whole bool, n nesting) {
 	}
 	f.taken++
 	f.feed(stream, text, whole)
-}
-
-// readCopy looks for a whole event in a text that is in an event. The text is
-// no part of another one, and nothing in it is a problem.
-func (f *finder) readCopy(text []byte, n nesting) {
-	joinLines(text)
-	if object, isLogged := embedded(text, f.parsers[n].parse); hasPrefix(object, "{") && !isLogged {
-		f.readObject(n, object)
-	}
 }
 
 // name returns the name of a member, in quotes.

@@ -66,20 +66,16 @@ func TestDenyPaths(t *testing.T) {
 		"main/deny": true, "k8s/violation": true, "deny": true, "deny/x": false, "main/denyx": false, "main/not_deny": false, "": false,
 	} {
 		verdict := (*verdicts.Set)(nil).Of(path)
-		for text, outcomes := range map[string][2]outcome.Outcome{ // of a path that ends so, and of others
-			`true`:           {outcome.Denied, outcome.Allowed},
-			`[]`:             {outcome.Allowed, outcome.Neither},
-			`["no"]`:         {outcome.Denied, outcome.Neither},
-			`{"no":true}`:    {outcome.Denied, outcome.Neither},
-			`{"allow":true}`: {outcome.Allowed, outcome.Allowed}, // a package of this name
-			`null`:           {outcome.Neither, outcome.Neither},
+		for text, want := range map[string]map[bool]outcome.Outcome{
+			`true`:           {true: outcome.Denied, false: outcome.Allowed},
+			`[]`:             {true: outcome.Allowed, false: outcome.Neither},
+			`["no"]`:         {true: outcome.Denied, false: outcome.Neither},
+			`{"no":true}`:    {true: outcome.Denied, false: outcome.Neither},
+			`{"allow":true}`: {true: outcome.Allowed, false: outcome.Allowed}, // a package of this name
+			`null`:           {true: outcome.Neither, false: outcome.Neither},
 		} {
-			want := outcomes[1]
-			if deny {
-				want = outcomes[0]
-			}
-			if got := verdict.Outcome(parsed(t, text)); got != want {
-				t.Errorf("%s, %s: the outcome is %v, want %v", path, text, got, want)
+			if got := verdict.Outcome(parsed(t, text)); got != want[deny] {
+				t.Errorf("%s, %s: the outcome is %v, want %v", path, text, got, want[deny])
 			}
 		}
 	}
