@@ -81,7 +81,7 @@ test-slow: ## Run the tests of all modules, also those that build OPA or read lo
 # goroutines only in collect, and to read logs as package report does. Tests that
 # kill it do not see its races. The tests of ALIKE use values from one goroutine,
 # start programs, or read logs as others here do.
-SEQUENTIAL := /bench(/|$$)|/cmd/regometer/internal/(chart|compare|contrast|gotool|opabuild|outfile|output|page|parquetlog|samplelog|text)$$|/cmd/regometer$$|/(decisionlog|groupby|logread|outcome|stages|verdicts)$$
+SEQUENTIAL := /bench(/|$$)|/cmd/regometer/internal/(chart|compare|contrast|gotool|hash|opabuild|outfile|output|page|parquetlog|samplelog|text)$$|/cmd/regometer$$|/(decisionlog|groupby|logread|outcome|stages|verdicts)$$
 ALIKE := ^(FuzzJSON|Test(AppendFloat|BodiesModel|CutFiles|Decompressed|FaultsTogether|HealthyTraffic|NewClientRepeats|NumbersBounded|OneDay|Operations|PlantedFaults|RecordManyOfOneBucket|RepeatsBeyondLimit|Severity|SummariesAreExact|TimerInEveryOrder))$$
 
 .PHONY: race

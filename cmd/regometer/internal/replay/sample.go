@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/hash"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
@@ -72,7 +73,7 @@ func (d *decision) hides(field string) bool {
 }
 
 // hashOf returns a hash of an event's id and time.
-func hashOf(e *logread.Event) uint64 { return report.Hash(uint64(e.Time), e.DecisionID) }
+func hashOf(e *logread.Event) uint64 { return hash.Of(uint64(e.Time), e.DecisionID) }
 
 // sampleBytes limits the memory of a sample, and with it its decisions, which
 // count as at least a part of sampleSize. Tests lower these.
@@ -114,7 +115,7 @@ func (d *decision) size() int {
 
 // add adds a decision if it has room, with what copies it.
 func (s *sample) add(e *logread.Event, took int64, copied func() *decision) {
-	at := report.Hash(0, e.Path)%layerPaths*layerTimes + min(uint64(bits.Len64(uint64(took))), layerTimes-1)
+	at := hash.Of(0, e.Path)%layerPaths*layerTimes + min(uint64(bits.Len64(uint64(took))), layerTimes-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &s.layers[at]

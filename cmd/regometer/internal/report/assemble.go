@@ -36,7 +36,7 @@ func (x *Data) Report() *Report {
 	r.Inputs.Problems = slices.Clone(x.inputs.Problems)
 	r.Total = *whole.Get("", false, nil)
 	r.From, r.To = r.Total.First, r.Total.Last
-	r.Inputs.Repeats = x.ids.describe(int64(r.Total.Decisions))
+	r.Inputs.Repeats = x.ids.Describe(int64(r.Total.Decisions))
 	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut
 	r.slices = func() []groupby.Slice { return whole.Get("", true, nil).Slices }
 	r.Groups = groupsByTime(x.groups, sync.OnceValue(func() map[string]uint64 {

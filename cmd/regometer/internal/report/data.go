@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 	"github.com/regometer/regometer/internal/groupby"
 )
 
@@ -28,7 +29,7 @@ type Data struct {
 	whole       *groupby.Groups
 	inputs      Inputs // without the repeats
 	slowest     slowest
-	ids         decisionIDs
+	ids         repeats.Finder
 	interrupted bool
 	common
 }
@@ -44,7 +45,7 @@ var groupLimits groupby.Limits
 func newData(o *Options) *Data {
 	x := &Data{
 		by: o.By, groups: groupby.New(groupLimits), revisions: groupby.New(groupby.Limits{Groups: maxRevisions, Slices: 60}),
-		servers: new(names), slowest: slowest{Limit: o.Slowest}, ids: decisionIDs{set: new(keySet)},
+		servers: new(names), slowest: slowest{Limit: o.Slowest}, ids: repeats.New(new(repeats.Set)),
 		common: common{outside: unseen, sample: &decisionSample{limit: hashLimit}, clients: new(names)},
 	}
 	if o.By != "path" {
@@ -87,11 +88,11 @@ func (x *Data) Merge(o *Data) error {
 	x.outside.merge(&o.outside)
 	x.slowest.merge(&o.slowest)
 	x.largest.merge(&o.largest)
-	x.ids.merge(&o.ids)
+	x.ids.Merge(&o.ids)
 	x.sample.merge(o.sample)
 	x.inputs.merge(&o.inputs)
 	x.interrupted = x.interrupted || o.interrupted
-	return cmp.Or(x.inputs.check(), x.ids.check(), x.largest.check())
+	return cmp.Or(x.inputs.check(), x.ids.Check(maxTotal), x.largest.check())
 }
 
 // Inputs describes what was read, but not the repeats.

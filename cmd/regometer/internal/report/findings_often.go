@@ -10,6 +10,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/hash"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/outcome"
 	"github.com/regometer/regometer/rollup"
@@ -93,7 +94,7 @@ func findOften(r *Report) (found []Finding) {
 		for i := range oftens {
 			o := &oftens[i]
 			n, of := o.count(g)
-			at := r.sample.names.find(Hash(0, []byte(g.Key)))
+			at := r.sample.names.find(hash.Of(0, []byte(g.Key)))
 			told := o.kind == shifted && at >= 0 && hung[at][o.outcome].rate() > 0.5 || slices.ContainsFunc(r.byTime, func(f Finding) bool {
 				return (f.Rule == o.rule || o.kind == shifted && f.Rule == o.feature.rule+"_rose") && (f.Path == "" || f.Path == g.Key)
 			})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/outcome"
@@ -73,17 +74,21 @@ var ruleTests = []struct {
 	{"events_large", largeReport(uploadLimit), nil},
 	{"events_large", largeReport(uploadLimit + 1), []string{"of path `rbac/allow`, has 200 KB (input 85.0 %, nd_builtin_cache 12.5 %), and 32.8 KB after compression", "Of 1,000 decisions, 3 have more"}},
 	{"keys_beyond_limit", with(healthy(), func(r *Report) { r.Overflow = 1 }), []string{"group `other` has 1 decision. "}},
-	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 1, LeftOut: 2, repeats: occurrences{1, 0, 1e9}} }), []string{
+	{"ids_repeated", with(healthy(), func(r *Report) {
+		r.Inputs.Repeats = repeats.Counts{Count: 1, LeftOut: 2, FoundRepeats: repeats.Occurrences{N: 1, First: 0, Last: 1e9}}
+	}), []string{
 		"include 1 repeat, with the id, time and path of another decision, from 1970-01-01 00:00:00 to 1970-01-01 00:00:01 UTC. Without the repeats there are 999. To",
 	}},
 	{"ids_repeated", with(healthy(), func(r *Report) {
-		r.Inputs.Repeats = Repeats{Count: 200, LeftOut: 3000, Sample: 70, missed: 9, repeats: occurrences{1, logread.NoTime, logread.NoTime}}
+		r.Inputs.Repeats = repeats.Counts{Count: 200, LeftOut: 3000, Sample: 70, Missed: 9, FoundRepeats: repeats.Occurrences{N: 1, First: logread.NoTime, Last: logread.NoTime}}
 	}), []string{"about 200 repeats (estimated from a sample of 70), with", " another decision. Without", "800. 3,000 other repeats were left out, but `--unique` remembers only 1,048,576 "}},
-	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{LeftOut: 2, Reused: 1, Sample: 7, WithoutID: 3} }), nil}, // none that counts
-	{"ids_reused", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Reused: 3, reused: occurrences{3, 0, 0}} }), []string{
+	{"ids_repeated", with(healthy(), func(r *Report) { r.Inputs.Repeats = repeats.Counts{LeftOut: 2, Reused: 1, Sample: 7, WithoutID: 3} }), nil}, // none that counts
+	{"ids_reused", with(healthy(), func(r *Report) {
+		r.Inputs.Repeats = repeats.Counts{Reused: 3, FoundReused: repeats.Occurrences{N: 3, First: 0, Last: 0}}
+	}), []string{
 		"The 1,000 decisions include 3 with the id of another decision, but another time or path, from ",
 	}},
-	{"ids_reused", with(healthy(), func(r *Report) { r.Inputs.Repeats = Repeats{Count: 2} }), nil}, // with the same time and path
+	{"ids_reused", with(healthy(), func(r *Report) { r.Inputs.Repeats = repeats.Counts{Count: 2} }), nil}, // with the same time and path
 }
 
 // healthy returns a report of which there is nothing to say.

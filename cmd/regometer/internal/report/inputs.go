@@ -9,19 +9,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/logread"
 )
 
 // Inputs describes the input.
 type Inputs struct {
-	Files      int64     `json:"files"`
-	Bytes      int64     `json:"bytes"` // as they are in the files
-	Decisions  int64     `json:"decisions"`
-	OtherLines int64     `json:"other_lines"` // well-formed JSON or plain text, but no events
-	Problems   []Problem `json:"problems"`    // by kind
-	Repeats    Repeats   `json:"repeats"`
-	Gaps       Gaps      `json:"gaps"`
+	Files      int64          `json:"files"`
+	Bytes      int64          `json:"bytes"` // as they are in the files
+	Decisions  int64          `json:"decisions"`
+	OtherLines int64          `json:"other_lines"` // well-formed JSON or plain text, but no events
+	Problems   []Problem      `json:"problems"`    // by kind
+	Repeats    repeats.Counts `json:"repeats"`
+	Gaps       Gaps           `json:"gaps"`
 
 	// Unrecognised says with which line a file begins that has no event.
 	Unrecognised string `json:"-"`

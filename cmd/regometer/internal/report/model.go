@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/hash"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
@@ -103,7 +104,7 @@ func (r *Report) member(attribute int, name string) (m seen, parts []groupby.Sli
 			m = r.servers.list[at].seen
 		}
 	case attribute == ofClient:
-		if at := r.clients.find(Hash(0, []byte(name))); at >= 0 {
+		if at := r.clients.find(hash.Of(0, []byte(name))); at >= 0 {
 			m = r.clients.sums[at]
 		}
 	case groups.Has(name):

@@ -39,6 +39,8 @@ type names struct {
 	waiting []waiting // see flush
 }
 
+const namesWaiting = 32 // at most
+
 // waiting is a decision of the name with a number.
 type waiting struct {
 	number  int32
@@ -61,6 +63,18 @@ func (s *seen) merge(o *seen) {
 	for of, n := range o.Outcomes {
 		s.Outcomes[of] += n
 	}
+}
+
+// widen widens the period from first to last so that it contains a time, unless
+// the time is logread.NoTime.
+func widen(first, last *int64, time int64) {
+	if time == logread.NoTime {
+		return
+	}
+	if *first == logread.NoTime || time < *first {
+		*first = time
+	}
+	*last = max(*last, time)
 }
 
 // Decisions returns the number of decisions.
@@ -100,7 +114,7 @@ func (n *names) thin(limit uint64) {
 // add adds a decision of a name, at the latest when flush is called.
 func (n *names) add(name hashed, time int64, o outcome.Outcome) {
 	if at := n.admit(name); at >= 0 {
-		if n.waiting = append(n.waiting, waiting{at, o.Valid(), time}); len(n.waiting) == keysWaiting {
+		if n.waiting = append(n.waiting, waiting{at, o.Valid(), time}); len(n.waiting) == namesWaiting {
 			n.flush()
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 )
@@ -45,7 +46,7 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), keys: new(keySet)}
+	r := &reading{Options: o, start: time.Now(), jobs: make(chan func(*worker), jobsAhead), ids: new(repeats.Set)}
 	r.sample = &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}
 	whole := ctx // the new ctx also ends if Each fails
 	ctx, r.fail = context.WithCancelCause(ctx)
@@ -70,7 +71,7 @@ func ReadFiles(ctx context.Context, o Options, files []InputFile) (*Data, error)
 			for job := range r.jobs {
 				job(w)
 			}
-			w.sum.ids.flush()
+			w.sum.ids.Flush()
 			w.sum.servers.flush()
 			w.sum.clients.flush()
 			w.sum.sample.fit()

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
@@ -30,7 +31,7 @@ type savedHead struct {
 	SampleLimit uint64        `json:"sample_limit"`
 	Names       []string      `json:"names,omitempty"`
 	Sample      []savedSample `json:"sample,omitempty"`
-	IDs         savedIDs      `json:"ids,omitzero"`
+	IDs         repeats.Saved `json:"ids,omitzero"`
 	Largest     largest       `json:"largest,omitzero"`
 	Servers     savedNames    `json:"servers,omitzero"`
 	Clients     savedNames    `json:"clients,omitzero"`
@@ -78,7 +79,7 @@ var marshalers = json.WithMarshalers(json.MarshalToFunc(writeDurations))
 // writeJSON writes x. Data with the same content give the same bytes.
 func (x *Data) writeJSON(w io.Writer) error {
 	s := savedHead{
-		By: x.by, Interrupted: x.interrupted, Inputs: x.inputs, IDs: x.ids.saved(),
+		By: x.by, Interrupted: x.interrupted, Inputs: x.inputs, IDs: x.ids.Save(),
 		Largest: x.largest, Servers: x.servers.save(), Clients: x.clients.save(),
 	}
 	x.saveSample(&s)
@@ -164,8 +165,9 @@ func (s *savedHead) restore() (*Data, error) {
 	}
 	servers, errServers := s.Servers.restore()
 	clients, errClients := s.Clients.restore()
-	x.servers, x.clients = servers, clients
-	return x, errors.Join(errServers, errClients, x.ids.read(&s.IDs), x.readSample(s), x.largest.check(), x.inputs.check())
+	ids, errIDs := s.IDs.Restore(maxTotal)
+	x.servers, x.clients, x.ids = servers, clients, ids
+	return x, errors.Join(errServers, errClients, errIDs, x.readSample(s), x.largest.check(), x.inputs.check())
 }
 
 // insert adds the group with its slice of time to its table.

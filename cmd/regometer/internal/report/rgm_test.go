@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 )
 
 // savedJSON returns the JSON of a saved report.
@@ -66,9 +68,9 @@ const (
 
 // TestKeysBounded: more decision ids than a report has are refused.
 func TestKeysBounded(t *testing.T) {
-	before := maxKeys
-	defer func() { maxKeys = before }()
-	maxKeys = 0
+	before := repeats.MaxKeys
+	defer func() { repeats.MaxKeys = before }()
+	repeats.MaxKeys = 0
 	_, err := load(bytes.NewReader(packed(strings.Replace(small, `,"tables"`, `,"ids":{"level":0,"list":[`+aKey+`]},"tables"`, 1))))
 	if err == nil || !strings.Contains(err.Error(), "more than 0") {
 		t.Error(err)

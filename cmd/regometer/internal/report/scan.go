@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/hash"
 	"github.com/regometer/regometer/exphist"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/outcome"
@@ -171,7 +172,7 @@ func (s *scan) setAgain() {
 			continue
 		}
 		key := e.input * uint32(2*e.names[ofPath]+1)
-		at := int(mix(uint64(key), spread)) & (len(last) - 1)
+		at := int(hash.Mix(uint64(key), spread)) & (len(last) - 1)
 		for last[at] != 0 && uint32(last[at]>>32) != key {
 			at = (at + 1) & (len(last) - 1)
 		}

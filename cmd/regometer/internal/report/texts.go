@@ -5,10 +5,10 @@ package report
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"math/rand/v2"
 	"unicode/utf8"
+
+	"github.com/regometer/regometer/cmd/regometer/internal/hash"
 )
 
 // nameLength limits the bytes of a name. A longer one is left out.
@@ -26,32 +26,7 @@ func hashText(text []byte) hashed {
 	if len(text) > nameLength {
 		text = nil
 	}
-	return hashed{text, Hash(0, text)}
-}
-
-// Hash returns a hash like wyhash (https://github.com/wangyi-fudan/wyhash).
-func Hash(h uint64, text []byte) uint64 {
-	const a, b, c = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3
-	h ^= a * uint64(len(text)+1)
-	var first, last uint64
-	if n := len(text); n >= 16 {
-		first, last = binary.LittleEndian.Uint64(text[n-16:]), binary.LittleEndian.Uint64(text[n-8:])
-		for ; len(text) > 16; text = text[16:] {
-			h = mix(binary.LittleEndian.Uint64(text)^b, binary.LittleEndian.Uint64(text[8:])^h)
-		}
-	} else if n >= 8 {
-		first, last = binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[n-8:])
-	} else {
-		for _, letter := range text {
-			first = first<<8 | uint64(letter)
-		}
-	}
-	return mix(mix(first^b, last^h), c)
-}
-
-func mix(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	return high ^ low
+	return hashed{text, hash.Of(0, text)}
 }
 
 // texts numbers texts. It knows a text by its hash: two texts with one hash of
@@ -76,10 +51,10 @@ func (t *texts) find(hash uint64) int32 {
 }
 
 // slot returns the slot of a hash, which has 0 if there is no text with it.
-func (t *texts) slot(hash uint64) *int32 {
+func (t *texts) slot(of uint64) *int32 {
 	mask := len(t.slots) - 1
-	for at := int(mix(hash, spread)) & mask; ; at = (at + 1) & mask {
-		if n := t.slots[at] - 1; n < 0 || t.hashes[n] == hash {
+	for at := int(hash.Mix(of, spread)) & mask; ; at = (at + 1) & mask {
+		if n := t.slots[at] - 1; n < 0 || t.hashes[n] == of {
 			return &t.slots[at]
 		}
 	}

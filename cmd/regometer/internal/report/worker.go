@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 	"github.com/regometer/regometer/internal/logread"
 )
 
@@ -22,7 +23,7 @@ type reading struct {
 	jobs   chan func(*worker) // each reads a part, or a small file
 	fail   context.CancelCauseFunc
 	sample *sampleLimit
-	keys   *keySet // of all workers
+	ids    *repeats.Set // of all workers
 
 	bytes     atomic.Int64 // read so far
 	decisions atomic.Int64
@@ -65,7 +66,7 @@ const evaluationKey = "timer_rego_query_eval_ns"
 
 func newWorker(r *reading) *worker {
 	sum := newData(&r.Options)
-	sum.ids.set = r.keys
+	sum.ids = repeats.New(r.ids)
 	keysOf, _ := keyOf(r.By) // Check has checked By
 	w := &worker{
 		reading: r, keysOf: keysOf, isKeyed: strings.Contains(r.By, ":"), buf: make([]byte, blockSize), file: newLayer(), member: newLayer(),
@@ -156,7 +157,7 @@ func (w *worker) event(e *logread.Event) {
 
 // add adds an event that the options select.
 func (w *worker) add(e *logread.Event) {
-	if w.sum.ids.add(e, w.Unique) {
+	if w.sum.ids.Add(e, w.Unique) {
 		return
 	}
 	server, client := hashText(e.Labels), hashText(withoutPort(e.RequestedBy))

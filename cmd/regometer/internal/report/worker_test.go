@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/regometer/regometer/cmd/regometer/internal/output"
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 	"github.com/regometer/regometer/internal/groupby"
 	"github.com/regometer/regometer/internal/logread"
 	"github.com/regometer/regometer/internal/race"
@@ -238,10 +239,10 @@ func requireSame(t testing.TB, got, want map[string]string) {
 // any order have the same report.
 func TestReadAlike(t *testing.T) {
 	least, greatest, named := leastPart, greatestPart, maxNamed
-	keys, size, bytes, most := maxKeys, sampleSize, sampleBytes, maxNames
+	keys, size, bytes, most := repeats.MaxKeys, sampleSize, sampleBytes, maxNames
 	defer func() {
 		leastPart, greatestPart, maxNamed = least, greatest, named
-		maxKeys, sampleSize, sampleBytes, maxNames, groupLimits = keys, size, bytes, most, groupby.Limits{}
+		repeats.MaxKeys, sampleSize, sampleBytes, maxNames, groupLimits = keys, size, bytes, most, groupby.Limits{}
 	}()
 	seeds := uint64(16)
 	if race.Enabled {
@@ -265,7 +266,7 @@ func TestReadAlike(t *testing.T) {
 			o.Paths = []string{"p"}
 		}
 		leastPart = 1 << 40
-		maxKeys, sampleSize, sampleBytes, maxNames = 1<<m.IntN(13), 1<<m.IntN(13), 1<<(6+m.IntN(16)), 1<<m.IntN(6)
+		repeats.MaxKeys, sampleSize, sampleBytes, maxNames = 1<<m.IntN(13), 1<<m.IntN(13), 1<<(6+m.IntN(16)), 1<<m.IntN(6)
 		inputs, err := InputFiles(files)
 		if err != nil {
 			t.Fatal(err)
@@ -466,7 +467,7 @@ func TestProblemsOfFile(t *testing.T) {
 // has.
 func TestNumbersBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorker(&reading{Options: Options{By: "path"}, sample: &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}, keys: new(keySet)})
+	w := newWorker(&reading{Options: Options{By: "path"}, sample: &sampleLimit{limit: hashLimit, sizes: map[*decisionSample]int{}}, ids: new(repeats.Set)})
 	w.part = &part{input: &input{}}
 	const perEvent = 1000
 	long, most := strings.Repeat("x", 500), 0

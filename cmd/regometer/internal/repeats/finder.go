@@ -1,40 +1,46 @@
 // Copyright 2026 The Regometer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package repeats
 
 import (
+	"github.com/regometer/regometer/cmd/regometer/internal/hash"
 	"github.com/regometer/regometer/internal/logread"
 )
 
-// decisionIDs finds the decisions that repeat others.
-type decisionIDs struct {
-	set     *keySet // of all workers
-	without int64   // decisions without an id
-	// With Options.Unique, leftOut is the number of repeats that do not count,
-	// and missed estimates those that count because the set had no room.
+// A Finder finds the decisions that repeat others. Only one goroutine may use it
+// at a time.
+type Finder struct {
+	set     *Set  // of all workers
+	without int64 // decisions without an id
+	// If repeats do not count, leftOut is their number, and missed estimates
+	// those that count because the set had no room.
 	leftOut int64
-	missed  occurrences
+	missed  Occurrences
 
-	waiting [keyShards][]decisionKey // to be put into the set
+	waiting [keyShards][]key // to be put into the set
 }
+
+// New returns a finder of the repeats of all decisions in a set.
+func New(of *Set) Finder { return Finder{set: of} }
 
 // keysWaiting is the number of keys that a worker puts into a shard at once, so
 // that it seldom needs the lock.
 const keysWaiting = 32
 
-// add adds a decision. If unique is true, it returns true if this is a repeat.
-func (x *decisionIDs) add(e *logread.Event, unique bool) bool {
+// Add adds a decision. If unique is true, it returns true if this is a repeat,
+// which then does not count.
+func (x *Finder) Add(e *logread.Event, unique bool) bool {
 	if len(e.DecisionID) == 0 {
 		x.without++
 		return false
 	}
-	id := max(Hash(0, e.DecisionID), 1)
+	id := max(hash.Of(0, e.DecisionID), 1)
 	level := x.set.level.Load()
 	if zerosOf(id) < level {
 		return false
 	}
-	k := newDecisionKey(id, e)
+	k := newKey(id, e)
 	if unique {
 		if x.set.isNew(k) {
 			return false
@@ -51,16 +57,17 @@ func (x *decisionIDs) add(e *logread.Event, unique bool) bool {
 	return false
 }
 
-// flush puts the keys that wait into the set.
-func (x *decisionIDs) flush() {
+// Flush puts the keys that wait into the set. No keys may wait when x is merged,
+// described or saved.
+func (x *Finder) Flush() {
 	for i, keys := range x.waiting {
 		x.set.put(keys...)
 		x.waiting[i] = nil
 	}
 }
 
-// merge adds the decisions of o.
-func (x *decisionIDs) merge(o *decisionIDs) {
+// Merge adds the decisions of o.
+func (x *Finder) Merge(o *Finder) {
 	x.without += o.without
 	x.leftOut += o.leftOut
 	x.missed.add(o.missed.N, o.missed.First, o.missed.Last)
@@ -73,12 +80,12 @@ func (x *decisionIDs) merge(o *decisionIDs) {
 	}
 }
 
-// Repeats describes decisions that have the same ids.
-type Repeats struct {
+// Counts describes decisions that have the same ids.
+type Counts struct {
 	// Count is the number of decisions that repeat another one: its id, time
 	// and path. They count too often.
 	Count int64 `json:"count"`
-	// LeftOut is the number of repeats that do not count: see Options.Unique.
+	// LeftOut is the number of repeats that do not count.
 	LeftOut int64 `json:"left_out"`
 	// Reused is the number of decisions with the id of another one, but another
 	// time or path.
@@ -89,31 +96,34 @@ type Repeats struct {
 	// WithoutID is the number of decisions without an id. They may be repeats.
 	WithoutID int64 `json:"without_id"`
 
-	repeats, reused occurrences // those that were found, with their times
-	missed          int64       // part of Count: see decisionIDs
+	// FoundRepeats and FoundReused are those that were found, with their times.
+	FoundRepeats Occurrences `json:"-"`
+	FoundReused  Occurrences `json:"-"`
+	// Missed is the part of Count that should have been left out.
+	Missed int64 `json:"-"`
 }
 
-// describe returns the repeats in a report that has this number of decisions.
-func (x *decisionIDs) describe(decisions int64) Repeats {
-	r := Repeats{LeftOut: x.leftOut, WithoutID: x.without}
+// Describe returns the repeats among this number of decisions.
+func (x *Finder) Describe(decisions int64) Counts {
+	r := Counts{LeftOut: x.leftOut, WithoutID: x.without}
 	keys := x.set.raise(0)
 	level := x.set.level.Load()
 	for _, o := range x.set.repeats[level:] {
-		r.repeats.add(o.N, o.First, o.Last)
+		r.FoundRepeats.add(o.N, o.First, o.Last)
 	}
 	for i := range x.set.shards {
 		o := &x.set.shards[i].reused
-		r.reused.add(o.N, o.First, o.Last)
+		r.FoundReused.add(o.N, o.First, o.Last)
 	}
-	r.Count, r.Reused = r.repeats.N, r.reused.N
+	r.Count, r.Reused = r.FoundRepeats.N, r.FoundReused.N
 	if level > 0 {
 		sample := max(keys+r.Count, 1)
 		r.Sample = sample
 		part := float64(decisions-x.without) / float64(sample)
 		r.Count, r.Reused = int64(part*float64(r.Count)), int64(part*float64(r.Reused))
 	}
-	r.missed = x.missed.N
-	r.Count += r.missed
-	r.repeats.add(x.missed.N, x.missed.First, x.missed.Last)
+	r.Missed = x.missed.N
+	r.Count += r.Missed
+	r.FoundRepeats.add(x.missed.N, x.missed.First, x.missed.Last)
 	return r
 }

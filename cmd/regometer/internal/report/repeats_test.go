@@ -4,19 +4,14 @@
 package report
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/regometer/regometer/cmd/regometer/internal/repeats"
 	"github.com/regometer/regometer/cmd/regometer/internal/text"
-	"github.com/regometer/regometer/internal/logread"
 )
 
 // eventsOf returns events from one second after the other.
@@ -124,14 +119,14 @@ func TestUnique(t *testing.T) {
 
 // Beyond the limit, the numbers are estimates.
 func TestRepeatsBeyondLimit(t *testing.T) {
-	before := maxKeys
-	defer func() { maxKeys = before }()
-	maxKeys = 4096
+	before := repeats.MaxKeys
+	defer func() { repeats.MaxKeys = before }()
+	repeats.MaxKeys = 4096
 	log := eventsOf(0, 40_000)
 	for _, unique := range []bool{false, true} {
 		o := Options{Unique: unique}
 		r := readLog(t, log, o).Report()
-		if in := r.Inputs.Repeats; in.Sample <= int64(maxKeys/4) || in.Sample > int64(maxKeys) || findingOf(r, "ids_repeated").Text != "" {
+		if in := r.Inputs.Repeats; in.Sample <= int64(repeats.MaxKeys/4) || in.Sample > int64(repeats.MaxKeys) || findingOf(r, "ids_repeated").Text != "" {
 			t.Errorf("without repeats: %+v", in)
 		}
 		r = readLog(t, log+eventsOf(10_000, 30_000), o).Report()
@@ -146,95 +141,5 @@ func TestRepeatsBeyondLimit(t *testing.T) {
 	// A sample in which all decisions are twice says so exactly.
 	if in := readLog(t, log+log+strings.Repeat(`{"path":"a","labels":{},"metrics":{}}`+"\n", 9999), Options{}).Report().Inputs.Repeats; in.Count != 40_000 {
 		t.Errorf("each twice: %+v", in)
-	}
-}
-
-// A set has the keys of a map, whatever they are, or a sample of them.
-func TestKeySet(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for name, id := range map[string]func() uint64{
-		"random":   r.Uint64,
-		"one id":   func() uint64 { return 1 << 63 },
-		"one part": func() uint64 { return r.Uint64() >> 30 },
-		"few":      func() uint64 { return Hash(0, []byte{byte(r.IntN(200))}) },
-	} {
-		x, want := decisionIDs{set: new(keySet)}, map[decisionKey]int64{}
-		for range 200_000 {
-			k := decisionKey{max(id(), 1), uint64(r.IntN(1<<20)) << checkBits}
-			x.set.put(k)
-			want[k]++
-		}
-		got := x.describe(200_000)
-		repeated := 200_000 - int64(len(want))
-		if got.Count != repeated || got.Sample != 0 {
-			t.Errorf("%s: %+v, want %d repeats", name, got, repeated)
-		}
-		ids := map[uint64]bool{}
-		for k := range want {
-			ids[k.id] = true
-		}
-		if n := int64(len(want) - len(ids)); got.Reused != n {
-			t.Errorf("%s: %+v, want %d with the id of another", name, got, n)
-		}
-		var keys []decisionKey
-		for i := range x.set.shards {
-			keys = append(keys, x.set.shards[i].keys...)
-		}
-		if !slices.Equal(keys, slices.SortedFunc(maps.Keys(want), compareKeys)) {
-			t.Errorf("%s: the keys are others, or not in order", name)
-		}
-	}
-}
-
-// A million keys are all in a set, and those beyond its limit are not.
-func TestKeySetLimit(t *testing.T) {
-	x := decisionIDs{set: new(keySet)}
-	for i := range uint64(maxKeys) + 1 {
-		if i == uint64(maxKeys) {
-			if got := x.describe(int64(i)); got != (Repeats{}) || x.set.level.Load() != 0 {
-				t.Errorf("%d: %+v", i, got)
-			}
-		}
-		x.add(&logread.Event{DecisionID: binary.LittleEndian.AppendUint64(nil, i), Time: int64(i)}, false)
-	}
-	x.flush()
-	if got := x.describe(int64(maxKeys) + 1); got.Count != 0 || got.Sample < 500_000 || got.Sample > 550_000 || x.set.level.Load() != 1 {
-		t.Errorf("%+v", got)
-	}
-}
-
-// Each byte of a text changes half of the bits of its hash, and so does a byte
-// more. Saved reports have hashes, so a release must not change them.
-func TestHashBytes(t *testing.T) {
-	hash := uint64(5)
-	for _, text := range []string{"", "ab", "abcdefgh-", "490f4dca-f8a5-49c5-af1e-7da7935e9b56"} {
-		hash = Hash(hash, []byte(text))
-	}
-	if hash != 0xff006c9394db6f23 {
-		t.Errorf("the hash is %#x: change formatVersion if this is wanted", hash)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	changed, n := [64]int{}, 0
-	for length := range 50 {
-		for at := range length + 1 {
-			text := make([]byte, length)
-			for i := range text {
-				text[i] = byte(r.Uint32())
-			}
-			other := append(bytes.Clone(text), 0)
-			if at < length {
-				other = other[:length]
-				other[at] ^= 1 << r.IntN(8)
-			}
-			for bit, d := 0, Hash(7, text)^Hash(7, other); bit < 64; bit++ {
-				changed[bit] += int(d >> bit & 1)
-			}
-			n++
-		}
-	}
-	for bit, c := range changed {
-		if c < n*4/10 || c > n*6/10 {
-			t.Errorf("bit %d changes %d of %d times", bit, c, n)
-		}
 	}
 }
