@@ -20,6 +20,8 @@ func guarded(size int) []byte {
 	return memory[:size:size]
 }
 
+func init() { pageEnd = guarded(1 << 20) } // which the assembly must not read beyond
+
 // Text that arrives byte by byte is not looked at again and again: while a
 // value goes on, the pages between its begin and its end are out of reach, and
 // reading fails if it touches them. Few readings may fail.
