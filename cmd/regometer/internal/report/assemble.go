@@ -39,15 +39,11 @@ func (x *Data) Report() *Report {
 	r.Inputs.Repeats = x.ids.Describe(int64(r.Total.Decisions))
 	r.Inputs.Decisions -= r.Inputs.Repeats.LeftOut
 	r.slices = func() []groupby.Slice { return whole.Get("", true, nil).Slices }
-	r.Groups = groupsByTime(x.groups, sync.OnceValue(func() map[string]uint64 {
-		switch {
-		case x.by == "path":
-			return x.sample.medianSizes(ofPath)
-		case strings.Contains(x.by, ":"):
-			return x.sample.medianSizes(ofKey)
-		}
-		return nil
-	}))
+	of := ofKey // which no decision has unless it is a label or a field
+	if x.by == "path" {
+		of = ofPath
+	}
+	r.Groups = groupsByTime(x.groups, sync.OnceValue(func() map[string]uint64 { return x.sample.medianSizes(of) }))
 	r.Revisions = revisionsOf(x.revisions)
 	r.Slowest = slices.Clone(x.slowest.Kept)
 	scanning.Wait()

@@ -120,11 +120,10 @@ func readAhead(ctx context.Context, r io.Reader, done func()) (text io.Reader, s
 // handing them to another goroutine takes as long as decompressing them.
 type filled struct{ io.Reader }
 
-func (f filled) Read(p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		var more int
-		more, err = f.Reader.Read(p[n:])
-		n += more
+func (f filled) Read(p []byte) (int, error) {
+	n, err := io.ReadFull(f.Reader, p)
+	if errors.Is(err, io.ErrUnexpectedEOF) { // the end, since checked has turned all other errors into problems
+		err = io.EOF
 	}
 	return n, err
 }
