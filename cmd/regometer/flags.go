@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -97,13 +98,14 @@ func programOf(cmd *cobra.Command, args []string) (names, flags []string, ok boo
 // but name no program, or name a program and have a flag that only OPA itself
 // can have.
 func checkProgram(cmd *cobra.Command, args []string, forOPA ...string) error {
-	_, flags, ok := programOf(cmd, args)
+	names, flags, ok := programOf(cmd, args)
 	if !ok && len(flags) > 0 {
 		return fmt.Errorf("the flags %q are for the go command, but no program is named: name its package, such as ., or its folder with -C", flags)
 	}
 	for _, name := range forOPA {
 		if ok && cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s works only for OPA itself: leave it out, or name no program", name)
+			program := cmp.Or(strings.Join(names, " "), cmd.Flag("chdir").Value.String())
+			return fmt.Errorf("--%s works only for OPA itself, not for the program %s: leave it out, or name no program", name, program)
 		}
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -129,13 +130,14 @@ func openOPA(ctx context.Context, o Options) (p *Program, err error) {
 }
 
 // settings returns flags and variables of go build. If o.Local is true, packages
-// are compiled as in this program.
+// are compiled as in this program, and for its machine, whatever GOOS and GOARCH
+// are for other builds.
 func (o Options) settings() (flags, env []string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !o.Local {
 		return slices.Clone(buildFlagsOfOPA), []string{"CGO_ENABLED=0"}
 	}
-	flags = []string{"-buildvcs=false"}
+	flags, env = []string{"-buildvcs=false"}, []string{"GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "-trimpath" && s.Value == "true":

@@ -218,11 +218,13 @@ func TestWriteSource(t *testing.T) {
 	}
 }
 
-// A local build has the settings of this program, and is another binary.
+// A local build has the settings of this program, runs here, and is another
+// binary.
 func TestBuildLocal(t *testing.T) {
 	t.Setenv("REGOMETER_CACHE", t.TempDir())
 	tree := writeTree(t, opaTree())
 	plain, _ := mustBuild(t, Options{OPA: tree}, parts{})
+	t.Setenv("GOARCH", "arm")
 	local, _ := mustBuild(t, Options{OPA: tree, Local: true}, parts{})
 	own, err := os.Executable()
 	if err != nil {
@@ -236,7 +238,7 @@ func TestBuildLocal(t *testing.T) {
 		}
 		return ""
 	}
-	for _, name := range []string{"CGO_ENABLED", "-trimpath"} {
+	for _, name := range []string{"CGO_ENABLED", "-trimpath", "GOARCH"} {
 		if got, want := setting(local, name), setting(own, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
