@@ -351,6 +351,15 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// Two times of a day have one date.
+func TestBetween(t *testing.T) {
+	for to, want := range map[int64]string{86399e9: "1970-01-01 00:00:00 to 23:59:59 UTC", 86400e9: "1970-01-01 00:00:00 to 1970-01-02 00:00:00 UTC"} {
+		if got := between(0, to); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // A number and its unit are never on two lines.
 func TestUnits(t *testing.T) {
 	if got, want := shown("12.3 µs, 5 %, 7 days and 1.2 MB.", 100), "12.3\u00a0µs, 5\u00a0%, 7 days and 1.2\u00a0MB."; got != want {
@@ -377,7 +386,7 @@ func TestWho(t *testing.T) {
 	}
 	root := parsed(t, written(t, r))
 	for heading, want := range map[string]string{
-		"Findings": "1. r1 server pod-1 2026-03-02 22:00:20 to 2026-03-02 22:00:40 UTC one. 2. r2 (info) client 10.0.0.2 two.",
+		"Findings": "1. r1 server pod-1 2026-03-02 22:00:20 to 22:00:40 UTC one. 2. r2 (info) client 10.0.0.2 two.",
 		"Servers": "another result pod-1 (id i1) 1 2026-03-02 22:00:20 2026-03-02 22:00:30 2 – – 100 % " +
 			"pod-0 (id i0) – 2026-03-02 22:00:00 2026-03-02 22:00:50 4 25.0 % 25.0 % 50.0 %",
 		"Clients":  "another result 10.0.0.2 2 2026-03-02 22:00:20 2026-03-02 22:00:50 2 – – 100 % 10.0.0.0 – …And 43 more rows.",

@@ -49,8 +49,11 @@ func periodOf(r *report.Report) string {
 	return between(r.From, r.To)
 }
 
+// between names two times, with one date if both have the same.
 func between(from, to int64) string {
-	return text.Time(from, text.ToTheSecond) + " to " + text.Time(to, text.ToTheSecond) + " UTC"
+	begin := text.Time(from, text.ToTheSecond)
+	date, _, _ := strings.Cut(begin, " ")
+	return begin + " to " + strings.TrimPrefix(text.Time(to, text.ToTheSecond), date+" ") + " UTC"
 }
 
 // writeFindings writes the findings with their numbers and subjects.
