@@ -96,7 +96,7 @@ func (r *Report) OK() bool {
 func (r *Report) verdict() (line string, ok bool) {
 	change, n, ran := changeName(r.Upstream), 0, false
 	for _, p := range r.Packages {
-		ran = ran || p.Unmodified.Broken == 0
+		ran = ran || p.Unmodified.Passed+p.Unmodified.Failed > 0
 		for _, f := range p.Findings {
 			if f.Kind <= MissingChanged {
 				n++

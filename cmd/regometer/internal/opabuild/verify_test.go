@@ -78,8 +78,8 @@ func TestJudge(t *testing.T) {
 	}
 	broken := Side{Broken: 1}
 	for want, r := range map[string]Report{
-		"FAIL: no test of X ran on the unmodified OPA": {OPA: "X", Packages: []PackageReport{{Unmodified: broken}}},
-		"ok: no test of X does worse with the drop-in": {OPA: "X", Packages: []PackageReport{{Unmodified: broken}, {Changed: broken}}},
+		"FAIL: no test of X ran on the unmodified OPA": {OPA: "X", Packages: []PackageReport{{Unmodified: broken}, {Unmodified: Side{Skipped: 1}}}},
+		"ok: no test of X does worse with the drop-in": {OPA: "X", Packages: []PackageReport{{Unmodified: broken}, {Unmodified: Side{Passed: 1}, Changed: broken}}},
 	} {
 		if got, ok := r.verdict(); got != want || ok != strings.HasPrefix(want, "ok") {
 			t.Errorf("%+v: %s, want %s", r, got, want)
