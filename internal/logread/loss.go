@@ -37,15 +37,13 @@ var losses = []struct {
 // A wrapper may have it twice. Text that a policy prints is in a line without a
 // plugin. Most lines are of others.
 func (f *finder) noteLoss(p *parser, text []byte) {
-	if f.reader.options.Loss == nil || !bytes.Contains(text, names[2]) || string(Field(text, "plugin")) != `"decision_logs"` {
+	isInfo := string(p.optional(fieldLevel)) == `"info"` // OPA says it as an error
+	if f.reader.options.Loss == nil || isInfo || !bytes.Contains(text, names[2]) || string(Field(text, "plugin")) != `"decision_logs"` {
 		return
 	}
 	message := p.text(fieldMsg)
 	if message == nil { // a shipper has renamed it
 		message = textOf(Field(text, "message"))
-	}
-	if string(p.optional(fieldLevel)) == `"info"` { // OPA says it as an error
-		return
 	}
 	id := maphash.Bytes(seed, slices.Concat(message, p.optional(fieldTime)))
 	for _, l := range losses {

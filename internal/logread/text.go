@@ -70,14 +70,12 @@ func unescapeOne(dst, s []byte) (_, rest []byte) {
 
 // hexRune returns the number in \u1234, or -1.
 func hexRune(s []byte) rune {
-	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
-		return -1
+	if len(s) >= 6 && s[0] == '\\' && s[1] == 'u' {
+		if r, err := strconv.ParseUint(string(s[2:6]), 16, 16); err == nil {
+			return rune(r)
+		}
 	}
-	r, err := strconv.ParseUint(string(s[2:6]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(r)
+	return -1
 }
 
 // unquote returns the meaning of the JSON string, and whether it is valid

@@ -25,11 +25,8 @@ import (
 func textObject(text []byte) []byte {
 	first, text, _ := bytes.Cut(text, []byte{'\n'})
 	name, message, _ := bytes.Cut(first, []byte("] "))
-	object := []byte{'{'}
-	if message = bytes.TrimSuffix(message, []byte{'\r'}); string(message) != "Decision Log" {
-		object = append(appendText(append(object, `"level":`...), bytes.ToLower(name[1:])), ',')
-		object = append(appendText(append(object, `"msg":`...), message), ',')
-	}
+	object := appendMember([]byte{'{'}, []byte("level"), appendText(nil, bytes.ToLower(name[1:])))
+	object = appendMember(object, []byte("msg"), appendText(nil, bytes.TrimSuffix(message, []byte{'\r'})))
 	var field []byte
 	for line := range bytes.Lines(text) {
 		if key, _, isField := bytes.Cut(line, []byte(" = ")); isField && len(key) > 2 && key[1] == ' ' && key[2] != ' ' {
