@@ -62,6 +62,7 @@ func TestFlattened(t *testing.T) {
 		`"result":"true","metrics":"{\"timer_a_ns\":5}"`: outcomes, `"result":"{\"allow\":true}","labels":"{}","metrics_timer_a_ns":5`: outcomes, `"result":true,"result_code":0,"metrics.timer_a_ns":5`: outcomes,
 		`"error.code":"eval_conflict_error","metrics.timer_a_ns":5`: "p error 5", `"error_message":"","result":"false","metrics.timer_a_ns":5`: "p denied 5", `"error":"","result":"false","metrics.timer_a_ns":5`: "p denied 5",
 		`"result":"yes","metrics.timer_a_ns":5`: "p result 5", `"erased":"[\"/result\"]","result":"true","metrics.timer_a_ns":5`: "p hidden 5", `"result":"true","labels":"{"`: "p allowed; no_metrics at 1",
+		`"result__allow":true,"metrics__timer_a_ns":5`: outcomes, `"result/allow":true,"metrics/timer_a_ns":5`: outcomes, `"result:allow":true,"metrics:timer_a_ns":5`: outcomes,
 		`"result":true,"timer_a_ns":"5"`: outcomes, `"result":"true","metrics":[{"key":"timer_a_ns","value":"5"}]`: outcomes, `"result":"true","metrics":[{"key":"timer_a_ns"}]`: "p allowed; no_metrics at 1",
 		// Underscores, Splunk's lists, and the lists in Elasticsearch's "fields".
 		`"result_score":7,"metrics_timer_a_ns":5`: "p result 5", `"result_code":7,"metrics":{"timer_a_ns":5}`: "p undefined 5",

@@ -95,7 +95,7 @@ func asWritten(name []byte) []byte {
 var heads = [...]struct {
 	name  string
 	field field
-	// Behind an underscore, a member must begin with one of these, because the
+	// Behind one underscore, a member must begin with one of these, because the
 	// whole key may be another member of the event.
 	begins []string
 }{
@@ -118,8 +118,9 @@ func headOf(name []byte, isFlat bool) (head int, rest []byte) {
 		if !ok || len(rest) < 2 {
 			continue
 		}
-		if rest[0] == '.' || rest[0] == '_' && (isFlat && heads[i].field == fieldResult || slices.ContainsFunc(heads[i].begins, func(s string) bool { return hasPrefix(rest[1:], s) })) {
-			return i, rest[1:]
+		isSure := strings.IndexByte(".:/", rest[0]) >= 0 || hasPrefix(rest, "__")
+		if isSure || rest[0] == '_' && (isFlat && heads[i].field == fieldResult || slices.ContainsFunc(heads[i].begins, func(s string) bool { return hasPrefix(rest[1:], s) })) {
+			return i, bytes.TrimPrefix(rest[1:], []byte{'_'})
 		}
 	}
 	return -1, nil

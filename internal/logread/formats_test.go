@@ -84,6 +84,8 @@ func (s sample) formats() map[string]string {
 		"Elasticsearch, search":      hits,
 		"Firehose":                   strings.ReplaceAll(firehose, "},{\"id\"", "}]}{\"logEvents\":[{\"id\""),
 		"Fluent Bit, both":           s.each(func(e string) string { return `{"log":` + quoted(e) + `,"log_processed":` + e + kubernetes + "\n" }),
+		"Fluent Bit, file":           s.text(`kube.opa: [1767323045.600000000, {"log":`, `}]`),
+		"body behind a prefix":       "POST /logs: [" + list(s.ndjson()) + "]\n",
 		"Fluent Bit, stdout":         s.text(`[0] kube.opa: [[1767323045.600000000, {}], {"stream"=>"stdout", "log"=>`, `}]`),
 		"Fluent Bit, pretty":         eachLine(prettyLines, func(l string) string { return `{"log":` + quoted(strings.TrimSuffix(l, "\n")) + kubernetes + "\n" }),
 		"Grafana, CSV":               csv(`"{""app"":""opa""}",`+at+",", "labels,Time,Line"),

@@ -79,12 +79,13 @@ const maxTries = 100
 
 // embedded returns the JSON object in a line, or nil. It is the first text that
 // parse finds to be an object, which may be: from a brace to the end, except
-// what closes a quotation; a string behind key=, as logfmt has it; a field of
-// CSV. If several fields of CSV may be objects, it returns a list of them.
-// logged reports whether it is in a line of a logger. A part of an event yields
-// nothing: the objects in its tail are closed before its end, and an object that
-// does not end may have others in it. One that ends before the line does is a
-// column of a table, and the last column may be an input.
+// what closes a quotation or a list; a string behind key=, as logfmt has it; a
+// field of CSV. It returns a list of objects that goes to the end, and one of the
+// fields of CSV if several may be objects. logged reports whether it is in a line
+// of a logger. A part of an event yields nothing: the objects in its tail are
+// closed before its end, and an object that does not end may have others in it.
+// One that ends before the line does is a column of a table, and the last column
+// may be an input.
 func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, logged bool) {
 	if isWhole(line, '[') {
 		return line, false
@@ -100,7 +101,10 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, lo
 				return text, endsLogged(line[:i])
 			}
 		}
+		list := line[max(0, i-1):]
 		switch end := parse(line[i:]); {
+		case isWhole(list, '[') && !isOfClient(line[:i-1]):
+			return list, endsLogged(line[:i-1])
 		case end > 0 && isClosing(line[i+end:]) && !isOfClient(line[:i]):
 			return line[i : i+end], endsLogged(line[:i])
 		case end > len("{}"), end < 0 && new(scanner).scan(line[i:]) == more:
@@ -110,9 +114,9 @@ func embedded(line []byte, parse func(text []byte) (end int)) (object []byte, lo
 	return nil, false
 }
 
-// isClosing reports whether a text only closes a quotation or a line.
+// isClosing reports whether a text only closes a quotation, a list or a line.
 func isClosing(text []byte) bool {
-	return len(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\x1b[0m")), " \t\r\n\"')>;")) == 0
+	return len(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\x1b[0m")), " \t\r\n\"')]>;")) == 0
 }
 
 // isOfClient reports whether a line goes up to what a client has sent: to
@@ -125,7 +129,7 @@ func isOfClient(line []byte) bool {
 
 var (
 	clientNames = [][]byte{[]byte("path"), []byte("query"), []byte("error")}
-	dataBefore  = regexp.MustCompile(`(?:` + string(bytes.Join(dataNames, []byte{'|'})) + `)(?:[\w.-]*[ :=|]+$|\w*"=>)|(?:path|query)"?[ :=>|]+$|^ *(?:error|input|path|query) *[:=|]`)
+	dataBefore  = regexp.MustCompile(`(?:` + string(bytes.Join(dataNames, []byte{'|'})) + `)(?:[\w.-]*[ :=|\[]+$|\w*"=>)|(?:path|query)"?[ :=>|\[]+$|^ *(?:error|input|path|query) *[:=|]`)
 )
 
 // quotation returns the text in the quotation that begins at i, if it is of an
