@@ -17,11 +17,6 @@ import (
 	"github.com/regometer/regometer/outcome"
 )
 
-const (
-	snapEvents = 5  // decisions of a subject between a begin and the first decision of a revision that is taken for it,
-	snapShare  = 50 // or so many of a cluster's decisions for each of them
-)
-
 // findByTime returns the findings that compare times, servers, clients and so
 // on: those of clusters by the number of decisions.
 func (s *scan) findByTime(r *Report) (found []Finding) {
@@ -260,7 +255,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 }
 
 // period returns the times of a cluster, and its names. The times of names are
-// exact. If a revision begins next to the begin of a cluster, it begins there.
+// exact.
 func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 	from, to, names = r.From, r.To, c.subject
 	for a, n := range c.subject {
@@ -284,16 +279,10 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 	if from = s.events[c.first].time; c.stays {
 		return from, to, names
 	}
-	own := c.events
-	at, _ := slices.BinarySearch(own, int32(c.first))
-	near := max(snapEvents, min(int(c.in.all)/snapShare, 100))
-	low, high := s.events[own[max(0, at-near)]].time, s.events[own[min(len(own)-1, at+near)]].time
-	for _, v := range r.Revisions {
-		if v.First > low && v.First <= high {
-			from = v.First
-			c.first = s.from(from)
-			names[ofRevision] = s.events[c.first].names[ofRevision]
-		}
+	if c.revision > 0 {
+		m, _, _ := r.member(ofRevision, s.values[ofRevision][c.revision].name)
+		from, names[ofRevision] = m.First, c.revision
+		c.first = s.from(from)
 	}
 	return from, to, names
 }

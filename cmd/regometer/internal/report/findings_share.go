@@ -98,7 +98,7 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 	s.setDecisions(f, in.all)
 	if f.Rule, f.Stage = c.rule, c.stage; c.kind == shifted {
 		in, out, sampled = s.outcomes(r, c, from, to)
-		if !c.isRaised(in.rate(), out.rate(), c.revised) {
+		if !c.isRaised(in.rate(), out.rate(), c.revision > 0) {
 			return "", ""
 		}
 		if f.Rule = c.rule + "_high"; c.timed() || f.Revision != "" {

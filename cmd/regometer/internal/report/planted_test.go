@@ -23,6 +23,7 @@ import (
 
 	"github.com/regometer/regometer/cmd/regometer/internal/contrast"
 	"github.com/regometer/regometer/cmd/regometer/internal/report"
+	"github.com/regometer/regometer/cmd/regometer/internal/text"
 	"github.com/regometer/regometer/outcome"
 )
 
@@ -265,6 +266,21 @@ func TestNewClientRepeats(t *testing.T) {
 	}
 	if want := "Client `" + clientName(bot) + "` has nearly all of them."; i < 0 || found[i].Client != clientName(bot) || !strings.Contains(strings.ReplaceAll(found[i].Text, "\n", " "), want) {
 		t.Errorf("no finding with %q: %+v", want, found)
+	}
+}
+
+// A change that is nearly as likely at a revision as elsewhere began with it, also
+// in a small log.
+func TestBeginsWithRevision(t *testing.T) {
+	t.Parallel()
+	for seed := range 6 {
+		s := newSceneOf(fmt.Sprint("begins with revision ", seed), 1500)
+		planted := s.plant(faultNamed("allowed 80 % → less, new revision"), 30)
+		found := s.find(t, planted)
+		first := planted.decisions[slices.IndexFunc(planted.decisions, func(d decision) bool { return d.revision == planted.revision })].at
+		if len(found) == 0 || found[0].Revision != "main="+planted.revision || found[0].From != text.Time(first, time.RFC3339Nano) {
+			t.Errorf("seed %d: %+v", seed, found)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *scan) check(c *cluster, removed []bool) bool {
 	if len(in) < scanLeast || len(out) < scanLeast || c.timed() && !t.steps(excess) {
 		return false
 	}
-	if c.kind == slow && !c.rare && !t.isProminent() || !c.isRaised(c.in.rate(), c.in.rate()-(mean(in)-mean(out)), c.revised) {
+	if c.kind == slow && !c.rare && !t.isProminent() || !c.isRaised(c.in.rate(), c.in.rate()-(mean(in)-mean(out)), c.revision > 0) {
 		return false
 	}
 	size := max(1, (len(in)+len(out))/scanSlices)

@@ -47,7 +47,7 @@ type cluster struct {
 	*feature
 	target
 	first, last  int     // the first and the last of scan.events
-	revised      bool    // it begins with a revision
+	revision     int32   // with which it begins, or 0: the first one is no begin
 	begins, ends bool    // after the first decision of the subject, before the last one
 	changes      float64 // the number of these ends, which are change points
 	in, out      tally

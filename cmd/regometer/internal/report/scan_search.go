@@ -174,8 +174,7 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		}
 	}
 	var best, fell, whole cluster
-	revised := false
-	consider := func(from, to int) {
+	consider := func(from, to int, revision int32) {
 		// A few decisions at an end of the log are no other times.
 		in, begins, ends := tally{float64(to - from), float64(m.has[to] - m.has[from])}, from > 0, to < n
 		if in.has < scanHas || m.rare && in.has < scanRare || in.all < scanLeast || begins && from < scanLeast || ends && n-to < scanLeast {
@@ -184,16 +183,20 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		total, changes := others, 0.0
 		if begins {
 			total, changes = own, 1
+		} else {
+			revision = 0
 		}
 		if ends {
 			total, changes = own, changes+1
 		}
 		out := total.minus(in)
-		if out.all < scanLeast || !m.isRaised(in.rate(), out.rate(), revised) {
+		if out.all < scanLeast || !m.isRaised(in.rate(), out.rate(), revision > 0) {
 			return
 		}
-		c := cluster{feature: m.feature, target: t, revised: revised, begins: begins, ends: ends, first: from, last: to, changes: changes, in: in, out: out}
-		c.price = penalty + changes*endPrice
+		c := cluster{feature: m.feature, target: t, revision: revision, begins: begins, ends: ends, first: from, last: to, changes: changes, in: in, out: out}
+		if c.price = penalty + changes*endPrice; revision > 0 { // this begin was not looked for among all
+			c.price += math.Log(float64(len(m.values[ofRevision])-1)) - endPrice
+		}
 		c.score = m.ratio(in, total) - c.price
 		c.rank = max(c.score, m.ratio(in, base)-c.price)
 		switch {
@@ -210,22 +213,23 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 	for i, from := range m.slices[:scanBins] {
 		for k, to := range m.slices[i+1:] {
 			if from < m.slices[i+1] && to > m.slices[i+k] { // neither is empty
-				consider(from, to)
+				consider(from, to, 0)
 			}
 		}
 	}
-	revised = m.kind == shifted
-	for _, v := range m.values[ofRevision][min(1, len(m.values[ofRevision])):] {
-		from, _ := slices.BinarySearch(m.at[:n], v.events[0])
-		consider(from, n)
-	}
-	revised = best.revised
 	for range 2 {
 		for from := 0; best.score > 0 && from < best.last; from++ {
-			consider(from, best.last)
+			consider(from, best.last, 0)
 		}
 		for to := best.first + 1; best.score > 0 && to <= n; to++ {
-			consider(best.first, to)
+			consider(best.first, to, 0)
+		}
+	}
+	last := best.last
+	for revision, v := range m.values[ofRevision] {
+		if from, _ := slices.BinarySearch(m.at[:n], v.events[0]); revision > 0 {
+			consider(from, n, int32(revision))
+			consider(from, max(from, last), int32(revision))
 		}
 	}
 	if fell.score > best.score-scanScore {
@@ -236,13 +240,13 @@ func (m *search) findInterval(t target, own, others, base tally) cluster {
 		best = whole
 	}
 	// Where it has no end, it also has what is in other clusters.
-	first, last := int(t.events[0]), int(t.events[len(t.events)-1])
+	first, end := t.events[0], t.events[len(t.events)-1]
 	if best.begins {
-		first = int(m.at[best.first])
+		first = m.at[best.first]
 	}
 	if best.ends {
-		last = int(m.at[best.last-1])
+		end = m.at[best.last-1]
 	}
-	best.first, best.last = first, last
+	best.first, best.last = int(first), int(end)
 	return best
 }
