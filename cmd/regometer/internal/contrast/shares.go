@@ -134,7 +134,7 @@ func (t test) tails(change float64) (more, less float64) {
 	}
 	p := t.restricted(change)
 	variance := b.effect*p*(1-p)/b.n + a.effect*(p+change)*(1-p-change)/a.n
-	tail := tail(math.Abs(distance)/math.Sqrt(max(0, variance)), min(b.df, a.df))
+	tail := Tail(math.Abs(distance)/math.Sqrt(max(0, variance)), min(b.df, a.df))
 	if distance > 0 {
 		return tail, 1 - tail
 	}

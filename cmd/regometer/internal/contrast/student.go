@@ -5,10 +5,10 @@ package contrast
 
 import "math"
 
-// tail returns the probability that a variable of Student's t distribution with
+// Tail returns the probability that a variable of Student's t distribution with
 // df ≥ 1 degrees of freedom is above t ≥ 0. Its error is below 1e-14. (Abramowitz
 // and Stegun 1964, 26.7.3 and 26.7.4)
-func tail(t float64, df int) float64 {
+func Tail(t float64, df int) float64 {
 	angle := math.Atan(t / math.Sqrt(float64(df)))
 	sin, cos := math.Sincos(angle)
 	sum, term := 0.0, math.Pow(cos, float64(df%2))

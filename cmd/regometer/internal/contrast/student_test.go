@@ -18,8 +18,8 @@ func TestTail(t *testing.T) {
 		{0, 3, 0.5}, {63.656741, 1, 0.005}, {9.924843, 2, 0.005}, {12.923979, 3, 0.0005}, {8.610302, 4, 0.0005}, {4.586894, 10, 0.0005},
 		{4.072765, 15, 0.0005}, {2, 1e6, math.Erfc(math.Sqrt2) / 2}, {math.Inf(1), 3, 0}, {1e200, 4, 0},
 	} {
-		if got := tail(tt.t, tt.df); math.Abs(got-tt.want) > 1e-5*tt.want+1e-15 {
-			t.Errorf("tail(%v, %v) = %v, want %v", tt.t, tt.df, got, tt.want)
+		if got := Tail(tt.t, tt.df); math.Abs(got-tt.want) > 1e-5*tt.want+1e-15 {
+			t.Errorf("Tail(%v, %v) = %v, want %v", tt.t, tt.df, got, tt.want)
 		}
 	}
 }

@@ -201,6 +201,8 @@ var faults = []fault{
 	ends("one client denied", outcome.Denied, fault{ofClient: 3, whole: true}, 100, 98, 80),
 	slows("one client slow for 20 minutes, 150 decisions", "client_slower", fault{ofClient: 16, seconds: 20 * minute}, 20, 8, 3),
 	slows("one server slower", "server_slower", fault{ofServer: true, whole: true}, 3, 1.5, 1.2),
+	{name: "one server evaluates slower", sizes: sizes("%v times", 2, 1.6, 1.3),
+		rules: []string{"server_slower"}, ofServer: true, whole: true, edit: func(_ *rand.Rand, d *decision, v float64) { d.eval *= v }},
 	slows("one client slower", "client_slower", fault{ofClient: 3, whole: true}, 3, 1.5, 1.2),
 	slows("everything slower, from a time on", "latency_rose", fault{}, 3, 1.5, 1.2),
 	slows("a revision evaluates slower", "revision_slower", fault{ofRevision: true}, 1.5, 1.25, 1.1),
@@ -221,6 +223,8 @@ var faults = []fault{
 		edit:  func(r *rand.Rand, d *decision, _ float64) { d.eval += around(r, 30e6, 0.5) }},
 	{name: driftName, sizes: sizes("%v times", 2.5, 1.6, 1.25),
 		rules: []string{"latency_drifted"}, whole: true, edit: func(_ *rand.Rand, d *decision, v float64) { d.eval *= 1 + d.x*(v-1) }},
+	{name: "drift of a path", sizes: sizes("%v times", 2.5, 1.6, 1.25),
+		rules: []string{"latency_drifted"}, whole: true, ofPath: rbacPath, edit: func(_ *rand.Rand, d *decision, v float64) { d.eval *= 1 + d.x*(v-1) }},
 	{name: "all decisions compile after a bundle", sizes: []size{{"5 minutes", 300}, {"2 minutes", 120}, {"30 s", 30}},
 		rules: []string{"compiles_rose"}, ofRevision: true, counts: func(d *decision) bool { return d.compile > 0 },
 		more: func(t *truth, _ *rand.Rand) { t.revision, t.end = "", t.begin+t.size/t.span.Seconds() }, // the revision also has the decisions after it

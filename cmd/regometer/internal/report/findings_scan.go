@@ -21,15 +21,6 @@ import (
 // on: those of clusters by the number of decisions.
 func (s *scan) findByTime(r *Report) (found []Finding) {
 	clusters := s.findClusters()
-	for i := range clusters {
-		c := &clusters[i]
-		if path, share, outside := s.findOwner(c, ofPath); c.kind == shifted && c.subject[ofPath] == anyName &&
-			share >= nearlyAll && s.values[ofPath][path].name != "" && outside >= scanLeast {
-			if c.subject[ofPath] = path; len(s.values[ofPath][path].events) < len(c.events) {
-				c.events = s.values[ofPath][path].events
-			}
-		}
-	}
 	// What is found on all paths at a time, after it was found on one, is one fault.
 	parts := slices.Clone(clusters)
 	clusters = slices.DeleteFunc(clusters, func(c cluster) bool {
@@ -47,14 +38,19 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 		c := &clusters[i]
 		// What comes back again and again is one finding, and so is what several
 		// paths have at the same time.
-		c.again, clusters = absorb(clusters, i, c.isLike)
-		c.beside, clusters = absorb(clusters, i, func(o *cluster) bool { return s.isBeside(c, o) })
+		var others []cluster
+		c.again, others = absorb(clusters, i, c.isLike)
+		c.beside, others = absorb(others, i, func(o *cluster) bool { return s.isBeside(c, o) })
 		if slices.ContainsFunc(clusters, func(o cluster) bool {
 			return (o.kind == repeated && c.kind == shifted || o.kind == unfinished && (c.kind == slow || c.outcome >= outcome.Failed)) && s.explains(&o, c)
 		}) {
 			continue
 		}
 		f := s.describe(r, c)
+		if f.Text == "" {
+			continue
+		}
+		clusters = others
 		if c.kind == slow && f.Revision == revision.Revision && f.Path+f.Server+f.Client != "" {
 			revision = Finding{} // the scan says more
 		}
@@ -93,20 +89,18 @@ func absorb(clusters []cluster, i int, is func(*cluster) bool) (found, others []
 	return found, others
 }
 
-// isLike reports whether two clusters differ only in their times, but for the
-// servers, clients and revisions.
+// isLike reports whether two clusters are alike, whoever has them: a user who asks
+// for several paths again and again makes such clusters.
 func (c *cluster) isLike(o *cluster) bool {
-	path := o.subject[ofPath]
-	return c.kind == o.kind && c.outcome == o.outcome && c.ends && o.ends && (path == c.subject[ofPath] || path == anyName)
+	return c.kind == o.kind && c.outcome == o.outcome && c.ends && o.ends
 }
 
 // isBeside reports whether two clusters differ only in their paths.
 func (s *scan) isBeside(c, o *cluster) bool {
-	near := func(a, b int) bool { return max(a-b, b-a) <= len(s.events)/scanBins }
 	subject := o.subject
 	subject[ofPath] = c.subject[ofPath]
 	return c.kind == o.kind && c.outcome == o.outcome && subject == c.subject &&
-		c.begins == o.begins && c.ends == o.ends && (!c.begins || near(c.first, o.first)) && (!c.ends || near(c.last, o.last))
+		c.begins == o.begins && c.ends == o.ends && (!c.begins || s.isNear(c.first, o.first)) && (!c.ends || s.isNear(c.last, o.last))
 }
 
 // findUnchanged returns a cluster of the servers, fewer than half of all, on which
@@ -238,7 +232,7 @@ func (s *scan) describe(r *Report, c *cluster) (f Finding) {
 	}
 	f.Text = when + began + said + cmp.Or(s.usual(r, c, &f, from, to), advice)
 	if c.again != nil {
-		f.Text += fmt.Sprintf(" The like happened %s more, there or elsewhere.", text.Plural(len(c.again), "time"))
+		f.Text += fmt.Sprintf(" There are %s like it, at other times or elsewhere.", text.Plural(len(c.again), "other"))
 	}
 	if n := len(c.beside); n > 0 {
 		of := ofPath
@@ -278,6 +272,10 @@ func (s *scan) period(r *Report, c *cluster) (from, to int64, names subject) {
 	}
 	if from = s.events[c.first].time; c.stays {
 		return from, to, names
+	}
+	own := c.events
+	if at, _ := slices.BinarySearch(own, int32(c.first)); s.share < 1 && at > 0 { // of those that are not in the sample
+		from -= (from - s.events[own[at-1]].time) / 2
 	}
 	if c.revision > 0 {
 		m, _, _ := r.member(ofRevision, s.values[ofRevision][c.revision].name)

@@ -75,21 +75,6 @@ func (s *scan) sayOfSample(figures map[string]float64) string {
 	return fmt.Sprintf(" A sample of %s shows this.", text.Plural(len(s.events), "decision"))
 }
 
-// findOwner returns the name of an attribute that has most of what a cluster has
-// too much of, and its share of that. It also returns the number of decisions of
-// this name that are outside.
-func (s *scan) findOwner(c *cluster, a int) (name int32, share, outside float64) {
-	most, sum := 0.0, 0.0
-	for n, of := range s.sums(c, a) {
-		out := of[c.outside()]
-		extra := max(0, of[inside].has-of[inside].all*out.rate())
-		if sum += extra; extra > most {
-			most, name, outside = extra, int32(n), out.all
-		}
-	}
-	return name, most / max(sum, 1e-9), outside
-}
-
 // sayShare says how many decisions of a cluster have its feature, and what to do.
 // It returns "" if the tables contradict it.
 func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, from, to int64) (said, advice string) {
@@ -110,7 +95,7 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 	}
 	f.setShare("share", in, sampled)
 	f.setShare("share_outside", out, sampled)
-	if at, share, _ := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" { // a client that asks at no other time is no subject
+	if at, share := s.findOwner(c, ofClient); c.kind == repeated && f.Client == "" { // a client that asks at no other time is no subject
 		more = f.nameClient(s.values[ofClient][at].name, share)
 	}
 	if c.stays {
@@ -120,9 +105,6 @@ func (s *scan) sayShare(r *Report, c *cluster, f *Finding, what, others string, 
 	return fmt.Sprintf("%s of %s %s (%s%s of %s), against %s of %s.%s", text.Percent(in.rate()), what, c.did, about,
 		text.Count(uint64(math.Round(in.rate()*of))), text.Count(uint64(of)), text.Percent(out.rate()), others, more), c.advice
 }
-
-// nearlyAll is the least share of nearly all decisions.
-const nearlyAll = 0.95
 
 // nameClient names a client that has nearly all of some decisions.
 func (f *Finding) nameClient(client string, share float64) string {

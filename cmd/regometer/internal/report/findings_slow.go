@@ -150,23 +150,37 @@ func (f *Finding) explain(in, out *took) (why, advice string) {
 }
 
 const (
-	driftBlocks = 8   // parts of the decisions, by time,
-	driftSwaps  = 2   // of which so many pairs may be in the wrong order (Mann 1945)
-	driftTimes  = 1.5 // the duration in the last quarter divided by that in the first
+	driftBlocks = 8    // parts of the decisions, by time,
+	driftSwaps  = 2    // of which so many pairs may be in the wrong order (Mann 1945)
+	driftTimes  = 1.25 // the duration in the last quarter divided by that in the first
 )
 
-// findDrift reports that durations grew slowly from the begin to the end.
+// findDrift reports that durations grew slowly from the begin to the end, those of
+// all decisions or else of a path.
 func (s *scan) findDrift(r *Report) (f Finding) {
-	size := len(s.events) / driftBlocks
+	for i, t := range s.targets {
+		if path := t.subject[ofPath]; i == 0 || path != anyName && t.parent == all {
+			if f = s.driftOf(r, t); f.Text != "" {
+				break
+			}
+		}
+	}
+	return f
+}
+
+// driftOf reports that durations of a target grew.
+func (s *scan) driftOf(r *Report, t target) (f Finding) {
+	n := len(t.events)
+	size := n / driftBlocks
 	if size < 2*scanLeast {
 		return f
 	}
 	var blocks []tally
 	swaps := 0
-	for part := range slices.Chunk(s.events[:size*driftBlocks], size) {
+	for part := range slices.Chunk(t.events[:size*driftBlocks], size) {
 		var over tally
-		for _, e := range part {
-			over.add(e.over)
+		for _, i := range part {
+			over.add(s.events[i].over)
 		}
 		for _, before := range blocks {
 			if before.rate() >= over.rate() {
@@ -179,17 +193,33 @@ func (s *scan) findDrift(r *Report) (f Finding) {
 	if swaps > driftSwaps || blocks[driftBlocks-1].rate()-blocks[0].rate() < math.Log(driftTimes)/2 {
 		return f
 	}
-	quarters := [...]side{before, elsewhere, elsewhere, inside}
-	in, out := s.durationsOf(func(e *event) side { return quarters[4*e.at/len(s.events)] }, before)
+	first, last := int(t.events[n/4]), int(t.events[n-n/4])
+	in, out := s.durationsOf(func(e *event) side {
+		switch {
+		case !t.subject.has(e) || e.at >= first && e.at < last:
+			return elsewhere
+		case e.at < first:
+			return before
+		}
+		return inside
+	}, before)
 	if len(in.all) == 0 || len(out.all) == 0 || in.quantile(0.5) < driftTimes*out.quantile(0.5) {
 		return f
 	}
-	f.Figures = map[string]float64{}
+	f = Finding{Rule: "latency_drifted", Figures: map[string]float64{}}
+	f.setTimes(r.From, r.To)
+	var paths []string
+	of := "of the same paths"
+	if path := t.subject[ofPath]; path != anyName {
+		f.Path = s.values[ofPath][path].name
+		paths, of = []string{patternOf(f.Path)}, "of path "+name(f.Path)
+	}
 	s.compare(&f, 0.5, &in, &out)
-	return r.newFinding("latency_drifted", r.From, r.To, "hour", time.Time{}, f.Figures,
-		"Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions of the same paths. "+
-			"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.%s",
-		text.Duration(out.quantile(0.5)), text.Duration(in.quantile(0.5)), s.sayOfSample(f.Figures))
+	f.Text = fmt.Sprintf("Durations grew from the begin of the log to its end: the median of the first quarter is %s, and of the last quarter %s, for decisions %s. "+
+		"Look for data that grow, for a leak, or for a load that grows. A part of a day may look like this too.%s",
+		text.Duration(out.quantile(0.5)), text.Duration(in.quantile(0.5)), of, s.sayOfSample(f.Figures))
+	r.suggest(&f, "hour", paths, time.Time{}, time.Time{})
+	return f
 }
 
 const (

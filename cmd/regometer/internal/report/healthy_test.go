@@ -266,6 +266,11 @@ var healthyScenes = []struct {
 		s.servers = s.servers[:1]
 		s.vary(r, 0.15)
 	}},
+	{"servers of different speeds", func(s *scene, r *rand.Rand) {
+		for i := range s.servers {
+			s.servers[i].factor = math.Exp(0.2 * r.NormFloat64())
+		}
+	}},
 	{"sticky clients, which ask for different things", func(s *scene, r *rand.Rand) {
 		s.vary(r, 0.1)
 		share := make([]float64, s.clients)

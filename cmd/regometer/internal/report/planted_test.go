@@ -269,6 +269,40 @@ func TestNewClientRepeats(t *testing.T) {
 	}
 }
 
+// The errors of a user who asks for several paths in sessions are one finding.
+func TestSessionsOfUser(t *testing.T) {
+	t.Parallel()
+	for seed := range 3 {
+		s := newSceneOf(fmt.Sprint("sessions ", seed), 20_000)
+		s.change(func(r *rand.Rand, d *decision) {
+			if math.Mod(d.x*5+0.5, 1) < 0.06 && r.IntN(3) == 0 {
+				d.outcome = outcome.Failed
+			}
+		})
+		if found := s.find(t); found == nil || len(found) > 1 && found[1].Severity == report.Fault || !strings.Contains(found[0].Text, "others like it") {
+			t.Errorf("seed %d: %+v", seed, found)
+		}
+	}
+}
+
+// A cluster is that of the client who has nearly all of it, also if its decisions
+// are few.
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	for seed := range 4 {
+		s := newSceneOf(fmt.Sprint("owner ", seed), 20_000)
+		s.paths[4].weight = 0.05
+		s.change(func(r *rand.Rand, d *decision) {
+			if d.x > 0.5 && d.client == 0 && d.path == &s.paths[4] && r.IntN(3) == 0 {
+				d.outcome = outcome.Cancelled
+			}
+		})
+		if found := s.find(t); found == nil || found[0].Client != clientName(0) {
+			t.Errorf("seed %d: %+v", seed, found)
+		}
+	}
+}
+
 // A change that is nearly as likely at a revision as elsewhere began with it, also
 // in a small log.
 func TestBeginsWithRevision(t *testing.T) {

@@ -19,7 +19,8 @@ import (
 const (
 	scanScore   = 10   // the logarithm of the likelihood ratio, without penalties
 	slowTimes   = 1.2  // the factor of an interval
-	serverTimes = 2    // the factor of a server from the first decision to the last
+	serverTimes = 2    // the factor of a server from the first decision to the last,
+	serverError = 1e-3 // unless it is as rare as this among servers like the others
 	slowNoise   = 2.5  // the logarithm of the factor divided by the usual differences
 	scanSlices  = 256  // runs of the decisions that are compared
 	scanTests   = 1000 // that share contrast.Error
@@ -105,8 +106,9 @@ func (t *trial) isOfMany(excess []float64) bool {
 // isProminent reports whether the decisions in a cluster are slower by a factor
 // that matters, and by far more than runs of the others differ.
 func (t *trial) isProminent() bool {
-	in, out := t.split(t.measureExcess(func(e *event) float64 { return e.over }))
-	if factor := math.Exp(mean(in) - mean(out)); factor < slowTimes || !t.timed() && factor < serverTimes {
+	excess := t.measureExcess(func(e *event) float64 { return e.over })
+	in, out := t.split(excess)
+	if factor := math.Exp(mean(in) - mean(out)); factor < slowTimes || !t.timed() && factor < serverTimes && !t.isOutlier(excess) {
 		return false
 	}
 	size := max(min(len(in), len(out))/8, 10)
@@ -116,6 +118,33 @@ func (t *trial) isProminent() bool {
 	}
 	usual, high := nearest(others, 0.5), nearest(others, 0.95)
 	return nearest(runs, 0.25) > high && mean(in)-usual >= slowNoise*(high-usual)
+}
+
+// isOutlier reports whether a server differs from the others by more than they
+// differ from one another: no machine is like the next one.
+func (t *trial) isOutlier(excess []float64) bool {
+	own := t.subject[ofServer]
+	if own == anyName {
+		return false
+	}
+	servers := make([]tally, len(t.values[ofServer]))
+	for i, x := range excess {
+		if t.sides[i] != elsewhere {
+			servers[t.events[i].names[ofServer]].add(x)
+		}
+	}
+	var others []float64
+	for n, of := range servers {
+		if n != int(own) && of.all >= scanLeast {
+			others = append(others, of.rate())
+		}
+	}
+	n := float64(len(others))
+	if n < 2 {
+		return false
+	}
+	distance := (servers[own].rate() - mean(others)) / math.Sqrt(variance(others)*(n+1)/(n-1)) // of another one from theirs
+	return distance > 0 && contrast.Tail(distance, len(others)-1) <= serverError
 }
 
 // means returns the sorted means of runs of values. It leaves out the rest.

@@ -109,6 +109,26 @@ func (s *scan) sums(c *cluster, attribute int) [][inside + 1]tally {
 	return names
 }
 
+// isNear reports whether two decisions are as near as two ends of one thing may be.
+func (s *scan) isNear(a, b int) bool { return max(a-b, b-a) <= len(s.events)/scanBins }
+
+// nearlyAll is the least share of nearly all decisions.
+const nearlyAll = 0.95
+
+// findOwner returns the name of an attribute that has most of what a cluster has
+// too much of, and its share of that.
+func (s *scan) findOwner(c *cluster, a int) (name int32, share float64) {
+	most, sum := 0.0, 0.0
+	for n, of := range s.sums(c, a) {
+		out := of[c.outside()]
+		extra := max(0, of[inside].has-of[inside].all*out.rate())
+		if sum += extra; extra > most {
+			most, name = extra, int32(n)
+		}
+	}
+	return name, most / max(sum, 1e-9)
+}
+
 // count counts a cluster, and that with which it is compared. A search leaves out
 // what is in other clusters.
 func (s *scan) count(c *cluster) {

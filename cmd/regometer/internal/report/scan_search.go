@@ -25,6 +25,8 @@ const (
 	scanHas    = 10 // decisions with the feature in a cluster,
 	scanRare   = 30 // or rarely slow decisions
 
+	mostShare = 0.8 // with more of the decisions, a server or a client may also have most of what all have
+
 	alwaysShare = 0.95 // of denied and other decisions of a client at all times,
 	seldomShare = 0.7  // against those outside, at most
 )
@@ -70,8 +72,9 @@ func (s *scan) findKind(k kind) (found []cluster) {
 	for range scanRounds {
 		var candidates []cluster
 		for i := range features {
-			if m.feature = &features[i]; m.kind == k {
-				candidates = append(candidates, m.findCandidates(removed)...)
+			if features[i].kind == k {
+				m.setFeature(&features[i], removed)
+				candidates = append(candidates, m.findCandidates()...)
 			}
 		}
 		slices.SortStableFunc(candidates, func(a, b cluster) int { return cmp.Compare(b.rank, a.rank) })
@@ -81,13 +84,46 @@ func (s *scan) findKind(k kind) (found []cluster) {
 		if at < 0 {
 			break
 		}
-		c := candidates[at]
+		c := m.narrow(candidates[at], removed)
 		found = append(found, c)
 		for i, e := range s.events {
 			removed[i] = removed[i] || c.has(e)
 		}
 	}
 	return found
+}
+
+// narrow looks for a cluster again where it is: on the path, the server or the
+// client that has nearly all of what the cluster has too much of, so that it
+// begins and ends with what happened there.
+func (m *search) narrow(c cluster, removed []bool) cluster {
+	m.setFeature(c.feature, removed)
+	for a := range ofRevision {
+		name, share := m.findOwner(&c, a)
+		if c.subject[a] != anyName || share < nearlyAll || m.values[a][name].name == "" {
+			continue
+		}
+		t := target{subject: c.subject, parent: all}
+		if t.subject[a] = name; a != ofPath || c.subject != all {
+			t.parent[ofPath] = t.subject[ofPath]
+		}
+		for _, i := range c.events {
+			if m.events[i].names[a] == name {
+				t.events = append(t.events, i)
+			}
+		}
+		var others tally
+		for i, e := range m.events {
+			if m.x[i] >= 0 && t.parent.has(e) {
+				others.add(float64(m.x[i]))
+			}
+		}
+		n := m.findInterval(t, m.lookAt(t.events), others, others)
+		if n.score > 0 && m.isNear(n.first, c.first) && m.isNear(n.last, c.last) && (a == ofPath || n.in.all < mostShare*c.in.all) {
+			c = n
+		}
+	}
+	return c
 }
 
 // A search looks for the clusters of a feature.
@@ -103,14 +139,19 @@ type search struct {
 	slices  [scanBins + 1]int
 }
 
-// findCandidates returns subjects with their best intervals.
-func (m *search) findCandidates(removed []bool) (found []cluster) {
-	s, f := m.scan, m.feature
-	for i, e := range s.events {
+// setFeature looks at the decisions that are not in other clusters.
+func (m *search) setFeature(f *feature, removed []bool) {
+	m.feature = f
+	for i, e := range m.events {
 		if m.x[i] = -1; !removed[i] {
 			m.x[i] = f.of(e)
 		}
 	}
+}
+
+// findCandidates returns subjects with their best intervals.
+func (m *search) findCandidates() (found []cluster) {
+	s, f := m.scan, m.feature
 	sums := map[subject]tally{}
 	for i, t := range s.targets {
 		client, revision, key := t.subject[ofClient], t.subject[ofRevision], t.subject[ofKey]
