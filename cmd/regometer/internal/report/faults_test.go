@@ -201,8 +201,13 @@ var faults = []fault{
 	ends("one client denied", outcome.Denied, fault{ofClient: 3, whole: true}, 100, 98, 80),
 	slows("one client slow for 20 minutes, 150 decisions", "client_slower", fault{ofClient: 16, seconds: 20 * minute}, 20, 8, 3),
 	slows("one server slower", "server_slower", fault{ofServer: true, whole: true}, 3, 1.5, 1.2),
-	{name: "one server evaluates slower", sizes: sizes("%v times", 2, 1.6, 1.3),
-		rules: []string{"server_slower"}, ofServer: true, whole: true, edit: func(_ *rand.Rand, d *decision, v float64) { d.eval *= v }},
+	{name: "one of ten servers evaluates slower", sizes: sizes("%v times", 2, 1.6, 1.3),
+		rules: []string{"server_slower"}, ofServer: true, whole: true, edit: func(_ *rand.Rand, d *decision, v float64) { d.eval *= v },
+		more: func(t *truth, r *rand.Rand) {
+			for i := len(t.servers); i < 10; i++ {
+				t.servers = append(t.servers, newServer(r, i))
+			}
+		}},
 	slows("one client slower", "client_slower", fault{ofClient: 3, whole: true}, 3, 1.5, 1.2),
 	slows("everything slower, from a time on", "latency_rose", fault{}, 3, 1.5, 1.2),
 	slows("a revision evaluates slower", "revision_slower", fault{ofRevision: true}, 1.5, 1.25, 1.1),

@@ -20,7 +20,7 @@ const (
 	scanScore   = 10   // the logarithm of the likelihood ratio, without penalties
 	slowTimes   = 1.2  // the factor of an interval
 	serverTimes = 2    // the factor of a server from the first decision to the last,
-	serverError = 1e-3 // unless it is as rare as this among servers like the others
+	serverError = 2e-4 // unless it is as rare as this among servers like the others
 	slowNoise   = 2.5  // the logarithm of the factor divided by the usual differences
 	scanSlices  = 256  // runs of the decisions that are compared
 	scanTests   = 1000 // that share contrast.Error
@@ -124,7 +124,7 @@ func (t *trial) isProminent() bool {
 // differ from one another: no machine is like the next one.
 func (t *trial) isOutlier(excess []float64) bool {
 	own := t.subject[ofServer]
-	if own == anyName {
+	if own == anyName || t.parent != all {
 		return false
 	}
 	servers := make([]tally, len(t.values[ofServer]))
