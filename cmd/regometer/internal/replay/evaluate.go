@@ -71,11 +71,8 @@ const cutOff, otherError = "longer than --timeout", "other"
 // be nil.
 func (e *evaluator) evaluate(ctx context.Context, d *decision, input ast.Value, tracers ...topdown.QueryTracer) (a answer) {
 	query, err := e.prepared(ctx, d)
-	if err != nil {
-		return answer{code: codeOf(err)}
-	}
-	answers, err := parseCache(d.Cache)
-	if err != nil {
+	answers, err2 := parseCache(d.Cache)
+	if err := cmp.Or(err, err2); err != nil {
 		return answer{code: codeOf(err)}
 	}
 	logged := map[string]int{}

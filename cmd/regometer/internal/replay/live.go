@@ -73,9 +73,9 @@ func (l *Live) Offer(e *logread.Event) {
 	}
 	l.seen++
 	if len(l.offered) < mostOffered {
-		l.offered = append(l.offered, newDecision(e))
+		l.offered = append(l.offered, newDecision(e, 0, nil))
 	} else if i := rand.IntN(l.seen); i < mostOffered {
-		l.offered[i] = newDecision(e)
+		l.offered[i] = newDecision(e, 0, nil)
 	}
 }
 

@@ -90,8 +90,8 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	soft := used() + softRoom // the garbage collector works harder beyond it
-	errNoMemory := fmt.Errorf("--memory: a replay may need %s, and more for evaluations that need much; "+
-		"the report has what was done until then", text.Bytes(used()+int64(2*sampleBytes)))
+	errNoMemory := fmt.Errorf("--memory: the replay needs more than %s, and %s without evaluations that need much; "+
+		"the report has what was done until then", text.Bytes(o.Memory), text.Bytes(used()+int64(2*sampleBytes)))
 	if o.Memory > 0 {
 		soft = min(soft, o.Memory/10*9)
 		go watchMemory(ctx, o.Memory, func() { cancel(errNoMemory) })
@@ -120,11 +120,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return func(e *logread.Event, _ [][]byte) error {
 			logged.Add(1)
 			took := durationOf(e, key)
-			copied := func() *decision {
-				d := newDecision(e)
-				d.took, d.place = took, place(e)
-				return d
-			}
+			copied := func() *decision { return newDecision(e, took, place(e)) }
 			if o.All {
 				decisions <- copied()
 			} else {

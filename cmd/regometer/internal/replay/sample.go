@@ -21,7 +21,7 @@ const evaluation = "timer_rego_query_eval_ns"
 
 // A decision is what a replay needs of an event of a log.
 type decision struct {
-	*logread.Event         // only with the fields of fieldsOf, the revision, time, outcome and code
+	*logread.Event         // with the fields that newDecision copies
 	Query          string  // of an ad-hoc query
 	Partial        bool    // the evaluation was partial
 	Of             float64 // the decisions of the log for which this one stands
@@ -29,6 +29,7 @@ type decision struct {
 	place func() report.Place // when the log has been read
 	hash  uint64              // decides which decisions a sample keeps
 	took  int64               // ns: the logged evaluation, or 0
+	size  int                 // the memory that it takes in a sample, in bytes
 }
 
 // durationOf returns the logged duration of an event's evaluation, or 0.
@@ -41,25 +42,30 @@ func durationOf(e *logread.Event, key func(metric int32) string) int64 {
 	return 0
 }
 
-// compile is in the type of a partial evaluation.
-var compile = []byte("compile")
-
 // newDecision copies an event.
-func newDecision(e *logread.Event) *decision {
-	d := &decision{Event: &logread.Event{Time: e.Time, Outcome: e.Outcome, Code: e.Code, Revision: bytes.Clone(e.BundleRevisions())}, Of: 1, hash: hashOf(e)}
-	to := fieldsOf(d.Event)
-	for i, field := range fieldsOf(e) {
-		*to[i] = bytes.Clone(*field)
+func newDecision(e *logread.Event, took int64, place func() report.Place) *decision {
+	d := &decision{Of: 1, place: place, hash: hashOf(e), took: took}
+	d.Event = &logread.Event{
+		Time: e.Time, Outcome: e.Outcome, Code: e.Code, Path: e.Path, DecisionID: e.DecisionID, Revision: e.BundleRevisions(),
+		Labels: e.Labels, Input: e.Input, Result: e.Result, Cache: e.Cache, Erased: e.Erased, Masked: e.Masked,
 	}
+	fields := [...]*[]byte{&d.Path, &d.DecisionID, &d.Revision, &d.Labels, &d.Input, &d.Result, &d.Cache, &d.Erased, &d.Masked}
+	for _, field := range fields {
+		d.size += len(*field)
+	}
+	text := make([]byte, 0, d.size) // one, because the garbage collector looks at each again and again
+	for _, field := range fields {
+		if *field != nil {
+			text = append(text, *field...)
+			*field = text[len(text)-len(*field):]
+		}
+	}
+	d.size = max(d.size+1000, sampleBytes/sampleSize)
 	if d.isQuery() {
 		d.Query = string(logread.Meaning(logread.Field(e.Text, "query")))
 	}
-	d.Partial = bytes.Contains(e.Text, compile) && bytes.Contains(logread.Field(e.Text, "custom", "type"), compile)
+	d.Partial = bytes.Contains(logread.Field(e.Text, "custom", "type"), []byte("compile"))
 	return d
-}
-
-func fieldsOf(e *logread.Event) []*[]byte {
-	return []*[]byte{&e.DecisionID, &e.Path, &e.Labels, &e.Input, &e.Result, &e.Cache, &e.Erased, &e.Masked}
 }
 
 // isQuery reports whether the decision is an ad-hoc query, which has no path.
@@ -104,15 +110,6 @@ type layer struct {
 
 func newSample() *sample { return &sample{limit: sampleSize, largest: sampleBytes} }
 
-// size returns the memory of a decision in a sample, in bytes.
-func (d *decision) size() int {
-	size := 1000
-	for _, field := range fieldsOf(d.Event) {
-		size += len(*field)
-	}
-	return max(sampleBytes/sampleSize, size)
-}
-
 // add adds a decision if it has room, with what copies it.
 func (s *sample) add(e *logread.Event, took int64, copied func() *decision) {
 	at := hash.Of(0, e.Path)%layerPaths*layerTimes + min(uint64(bits.Len64(uint64(took))), layerTimes-1)
@@ -125,7 +122,7 @@ func (s *sample) add(e *logread.Event, took int64, copied func() *decision) {
 	}
 	d := copied()
 	l.kept = append(l.kept, d)
-	if s.bytes += d.size(); s.bytes > sampleBytes {
+	if s.bytes += d.size; s.bytes > sampleBytes {
 		s.thin()
 	}
 }
@@ -143,16 +140,16 @@ func (s *sample) thin() {
 				l.kept = l.kept[:s.limit]
 				l.last = max(1, l.kept[s.limit-1].hash)
 			}
-			l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size() > s.largest })
+			l.kept = slices.DeleteFunc(l.kept, func(d *decision) bool { return d.size > s.largest })
 			for _, d := range l.kept {
-				s.bytes += d.size()
+				s.bytes += d.size
 			}
 		}
 		switch {
 		case s.bytes <= sampleBytes:
 			return
 		case s.limit > 1:
-			s.limit = s.limit * 31 / 32
+			s.limit = s.limit * 15 / 16
 		default:
 			s.largest /= 2
 		}

@@ -34,11 +34,7 @@ func sampled(all []logged) []*decision {
 	s := newSample()
 	for _, x := range all {
 		e := &logread.Event{DecisionID: []byte(x.id), Path: []byte(x.path), Input: make([]byte, x.size)}
-		s.add(e, x.took, func() *decision {
-			d := newDecision(e)
-			d.took = x.took
-			return d
-		})
+		s.add(e, x.took, func() *decision { return newDecision(e, x.took, nil) })
 	}
 	return s.decisions()
 }
@@ -142,7 +138,7 @@ func TestSampleBytes(t *testing.T) {
 	}
 	size, kept := 0, sampled(all)
 	for _, d := range kept {
-		size += d.size()
+		size += d.size
 	}
 	if size > sampleBytes || len(kept) < 200 {
 		t.Errorf("%d decisions take %d bytes", len(kept), size)
