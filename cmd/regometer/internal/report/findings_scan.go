@@ -28,11 +28,7 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 	})
 	extra := func(c *cluster) float64 { return c.in.has - c.out.rate()*c.in.all }
 	slices.SortStableFunc(clusters, func(a, b cluster) int { return cmp.Compare(extra(&b), extra(&a)) })
-	is := func(k kind) bool { return slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == k }) }
-	if !is(slow) {
-		found = append(found, s.findDrift(r))
-	}
-	compiles, started := is(compiled), map[kind]bool{}
+	compiles, started, slower := slices.ContainsFunc(clusters, func(c cluster) bool { return c.kind == compiled }), map[kind]bool{}, false
 	revision := revisionSlower(r)
 	for i := 0; i < len(clusters); i++ {
 		c := &clusters[i]
@@ -59,11 +55,14 @@ func (s *scan) findByTime(r *Report) (found []Finding) {
 			f.Stage == evaluationStage && f.Rule == revision.Rule && f.Revision == revision.Revision {
 			continue
 		}
-		started[c.kind] = started[c.kind] || f.start
+		started[c.kind], slower = started[c.kind] || f.start, slower || c.kind == slow && f.Severity == Fault
 		found = append(found, f)
 		if stays := s.findUnchanged(c); stays != nil {
 			found = append(found, s.describe(r, stays))
 		}
+	}
+	if !slower {
+		found = append(found, s.findDrift(r))
 	}
 	found = append(append(found, revision), s.findPauses(r)...)
 	off := clockOff(r)

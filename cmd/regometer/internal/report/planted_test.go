@@ -269,6 +269,19 @@ func TestNewClientRepeats(t *testing.T) {
 	}
 }
 
+// A start hides no drift.
+func TestDriftAndStart(t *testing.T) {
+	t.Parallel()
+	s := newSceneOf("drift of a path, 2.5 times, seed 1", 81_000)
+	rules := ""
+	for _, f := range s.find(t, s.plant(faultNamed("drift of a path"), 2.5)) {
+		rules += " " + f.Rule + " " + f.Severity
+	}
+	if !strings.Contains(rules, "latency_drifted") || !strings.Contains(rules, "revision_slower info") {
+		t.Errorf("found%s", rules)
+	}
+}
+
 // The errors of a user who asks for several paths in sessions are one finding.
 func TestSessionsOfUser(t *testing.T) {
 	t.Parallel()
