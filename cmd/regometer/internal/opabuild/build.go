@@ -271,7 +271,7 @@ func (p *Program) attempt(ctx context.Context, binary string, r Record) error {
 	}
 	for name := range added {
 		if slices.Contains(p.main.GoFiles, name) {
-			return fmt.Errorf("%s holds a file %s, but Regometer adds a file with this name: rename yours, or run go build there if Regometer wrote this source", p.main.Dir, name)
+			return fmt.Errorf("%s holds a file %s, but Regometer adds a file with this name: rename yours", p.main.Dir, name)
 		}
 	}
 	s, err := p.patched(ctx, change, added)

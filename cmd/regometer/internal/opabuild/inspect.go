@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -25,10 +24,6 @@ type Binary struct {
 
 // Unknown is the hash of a drop-in that [Build] has not put in.
 const Unknown = "unknown"
-
-// dropInFile is a file of the drop-in that OPA's own package lacks. A binary
-// names the files of its functions. This program must not contain the name.
-var dropInFile = path.Join("/", metricsDir, "collection.go")
 
 // Inspect returns the parts of a binary of opa, or of another program with OPA
 // inside. It does not run the binary, which may be for any platform.

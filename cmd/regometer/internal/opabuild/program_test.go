@@ -386,6 +386,12 @@ func TestWho(t *testing.T) {
 	checkError(t, "no tests", err, "no tests in ./cmd/library")
 	_, err = Verify(t.Context(), VerifyOptions{Program: true, Options: o, Run: "("})
 	checkError(t, "pattern", err, "--run: ")
+
+	has := opaTree()
+	has["v1/metrics/collection.go"] = "package metrics\n"
+	goIn(t, dir, "mod", "edit", "-replace="+opaModule+"="+writeTree(t, has))
+	_, err = Verify(t.Context(), VerifyOptions{Program: true, Options: o})
+	checkError(t, "drop-in in its OPA", err, "has the drop-in already")
 }
 
 func TestReadFlags(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -30,6 +31,10 @@ const (
 	metricsDir  = "v1/metrics"
 	metricsPath = opaModule + "/" + metricsDir
 )
+
+// dropInFile is a file of the drop-in that OPA's own package lacks. A binary
+// names the files of its functions. This program must not contain the name.
+var dropInFile = path.Join("/", metricsDir, "collection.go")
 
 // A source is an OPA source tree.
 type source struct {
@@ -165,7 +170,16 @@ func checkTree(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, metricsDir)); err != nil {
 		return fmt.Errorf("this OPA has no package %s, which the drop-in replaces: use OPA %s or later (%w)", metricsDir, OldestVersion, err)
 	}
-	return nil
+	return checkOriginal(dir)
+}
+
+// checkOriginal returns an error if OPA's source has the drop-in already. A
+// verification would compare the drop-in with itself.
+func checkOriginal(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, dropInFile)); err != nil {
+		return nil
+	}
+	return fmt.Errorf("%s has the drop-in already: use go build and go test, or name OPA's own source", dir)
 }
 
 // An entry is a file or folder of a source tree.
