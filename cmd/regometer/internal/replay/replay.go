@@ -276,7 +276,7 @@ func (r *Results) add(d *decision, f finding) {
 
 // example keeps an example if its hash is among the lowest of its kind.
 func (r *Results) example(kind string, x *Example) {
-	all := append(r.Examples[kind], x)
+	all := slices.Concat(r.Examples[kind], []*Example{x})
 	slices.SortFunc(all, func(a, b *Example) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.ID, b.ID)) })
 	r.Examples[kind] = text.First(all, 10)
 }
