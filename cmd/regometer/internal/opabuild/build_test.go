@@ -206,8 +206,8 @@ func TestWriteSource(t *testing.T) {
 			}
 		}
 		checkError(t, "again", WriteSource(t.Context(), o, dir), "name a new or empty folder")
-		again := Options{OPA: dir, with: &parts{dropIn: p.dropIn}}
-		checkError(t, "of the source", WriteSource(t.Context(), again, "again"), "has the drop-in already: use go build")
+		_, err := Verify(t.Context(), VerifyOptions{Options: Options{OPA: dir, with: &parts{dropIn: p.dropIn}}})
+		checkError(t, "verified", err, "has the drop-in already")
 		checkSameTree(t, dir, got)
 	}
 	o.with = &parts{dropIn: fakeDropIn("A"), steps: p.steps, plugin: &plugin{version: "v0.0.0-none"}}

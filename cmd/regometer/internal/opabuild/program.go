@@ -183,9 +183,6 @@ func (p *Program) findOPA(ctx context.Context) error {
 	}
 	p.opa = *pkg.Module
 	dir := filepath.Dir(filepath.Dir(pkg.Dir))
-	if err := checkOriginal(dir); err != nil {
-		return err
-	}
 	vendored := string(filepath.Separator) + filepath.Join("vendor", opaModule)
 	if strings.HasSuffix(dir, vendored) && p.opa.Dir == "" {
 		p.vendor = strings.TrimSuffix(dir, filepath.FromSlash(opaModule))

@@ -125,6 +125,9 @@ func (v *verifier) openOPA(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkOriginal(src.dir); err != nil {
+		return err
+	}
 	if v.dropIn != nil {
 		var note string
 		if v.dropIn, note, err = v.dropIn.forTests(src.dir); err != nil {
@@ -164,6 +167,9 @@ func (v *verifier) openProgram(ctx context.Context) error {
 	p, err := openModule(ctx, v.options.Options)
 	v.done = p.Close
 	if err != nil {
+		return err
+	}
+	if err := checkOriginal(p.source.dir); err != nil {
 		return err
 	}
 	v.name, v.opa, v.flags = "the program in "+p.dir, p.asIs(), p.flags.all
