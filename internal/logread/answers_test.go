@@ -105,7 +105,7 @@ func TestAnswers(t *testing.T) {
 		`{"decision_id":"d","result":null,"metrics":{},"input":{}}`:                                                                                  "", `{"decision_id":"d","path":"//","metrics":{}}`: "(data) undefined", `{"decision_id":"d","path":"\ud800x\ud83d\ude00","metrics":{}}`: "\ufffdx\U0001f600 undefined",
 		cut: "p undefined 1", `{"log":` + quoted(cut) + `}`: "p undefined 1", `{"level":"info","msg":"x","text":` + quoted(cut) + `}`: "logged_event at 1",
 		`{"msg":"Decision Log","query":"x","metrics":{}}`: "(query) undefined", `{"msg":"Decision Log","path":"p"}`: "",
-		`{"path":` + quoted(cut) + `,"opa.path":` + quoted(cut) + `,"path_s":` + quoted(cut) + `,"user_agent":` + quoted(cut) + `,"http_referrer":` + quoted(cut) + `,"error":[` + cut + `],"metrics":{}}`: "", // which clients write
+		`{"path":` + quoted(cut) + `,"opa.path":` + quoted(cut) + `,"path_s":` + quoted(cut) + `,"Input":` + cut + `,"user_agent":` + quoted(cut) + `,"http_referrer":` + quoted(cut) + `,"error":[` + cut + `],"metrics":{}}`: "", // which clients write
 		`{"msg":"Status Log","path":"p","metrics":{}}`: "", `{"msg":"Decision Log","metrics":{}}`: "", `{"path":"p","metrics":{}}`: "", `{"labels":{}}`: "", `{"path":null,"metrics":{},"labels":{}}`: "(data) undefined", `{"decision_id":{"S":"d"},"path":{"S":"p"},"labels":{"M":{}}}`: "", `{"decision_id":"d","path":"a/deny","result":null,"metrics":{}}`: "a/deny undefined",
 	})
 	checkAnswers(t, `{"decision_id":"d","path":"p","result":true,"metrics":{},"error":%s}`, "p %s", map[string]string{

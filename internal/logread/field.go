@@ -57,7 +57,7 @@ var fields = map[string]field{
 	"path": fieldPath, "query": fieldQuery, "timestamp": fieldTimestamp, "result": fieldResult, "error": fieldError,
 	"erased": fieldErased, "masked": fieldMasked, "labels": fieldLabels, "bundles": fieldBundles, "revision": fieldRevision,
 	"metrics": fieldMetrics, "decision_id": fieldDecisionID, "requested_by": fieldRequestedBy, "msg": fieldMsg,
-	"input": fieldInput, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldRequestID, "rule_labels": fieldRuleLabels,
+	"input": fieldInput, "Input": fieldData, "trace_id": fieldTraceID, "span_id": fieldSpanID, "req_id": fieldRequestID, "rule_labels": fieldRuleLabels,
 	"mapped_result": fieldData, "intermediate_results": fieldData, "nd_builtin_cache": fieldCache, "request_context": fieldData,
 	"custom": fieldCustom, "req_body": fieldData, "resp_body": fieldData, "req_params": fieldData,
 	"resultType": fieldExport, "preview": fieldExport, "level": fieldLevel,
