@@ -176,10 +176,13 @@ func checkTree(dir string) error {
 // checkOriginal returns an error if OPA's source has the drop-in already. A
 // verification would compare the drop-in with itself.
 func checkOriginal(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, dropInFile)); err != nil {
-		return nil
+	_, err := os.Stat(filepath.Join(dir, dropInFile))
+	if err == nil {
+		err = fmt.Errorf("%s has the drop-in already: use go test, or name OPA's own source", dir)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	return fmt.Errorf("%s has the drop-in already: use go test, or name OPA's own source", dir)
+	return err
 }
 
 // An entry is a file or folder of a source tree.
