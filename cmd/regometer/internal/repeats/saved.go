@@ -11,8 +11,8 @@ import (
 	"github.com/regometer/regometer/internal/logread"
 )
 
-// Saved is the JSON of a finder and its set. The first repeats are those of the level. An element
-// of the list has the keys of a shard.
+// Saved is the JSON of a finder and its set. The first repeats are those of the
+// level. An element of the list has the keys of a shard.
 type Saved struct {
 	Level   int32         `json:"level"`
 	Without int64         `json:"without,omitzero"`

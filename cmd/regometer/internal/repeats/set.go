@@ -15,8 +15,8 @@ import (
 	"github.com/regometer/regometer/internal/logread"
 )
 
-// A key tells decisions apart: those that are the same have the same
-// id, time and path.
+// A key tells decisions apart: those that are the same have the same id, time and
+// path.
 type key struct {
 	// id is a hash of the id, and not 0. If a million decisions have different
 	// ids, two of the hashes are the same with a probability of 1 to 37 million.
@@ -55,12 +55,12 @@ func compareKeys(a, b key) int {
 	return cmp.Compare(a.rest, b.rest)
 }
 
-// A Set has the keys of decisions. Several goroutines may use it. If there are more than
-// MaxKeys, it has those of a sample of the ids, whose hashes end in as many zero
-// bits as its level. The level is as low as MaxKeys allows. This is Wegman's
-// adaptive sampling (P. Flajolet, "On adaptive sampling", Computing 43, 1990,
-// https://doi.org/10.1007/BF02241657). The decisions alone determine the level,
-// so the set depends neither on their order nor on the workers.
+// A Set has the keys of decisions. Several goroutines may use it. If there are
+// more than MaxKeys, it has those of a sample of the ids, whose hashes end in as
+// many zero bits as its level. The level is as low as MaxKeys allows. This is
+// Wegman's adaptive sampling (P. Flajolet, "On adaptive sampling", Computing 43,
+// 1990, https://doi.org/10.1007/BF02241657). The decisions alone determine the
+// level, so the set depends neither on their order nor on the goroutines.
 type Set struct {
 	level  atomic.Int32 // changes only while all shards are locked
 	shards [keyShards]keyShard
